@@ -1,0 +1,1 @@
+"""The names a mock file imports."""

@@ -1,0 +1,281 @@
+"""resolve, answer, record: what happens to every request, whichever way it came in.
+
+The rule: each request ends in exactly one ``Call``, and any exception ends in an answer that lets nothing through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime
+import logging
+import time
+
+from eve_mocks import advice
+from eve_mocks.errors import MockError
+from eve_mocks.model import (
+    URL,
+    Answer,
+    BadRequest,
+    Call,
+    Headers,
+    Mock,
+    OutcomeWord,
+    Passage,
+    Peer,
+    Request,
+    Response,
+)
+from eve_mocks.router import Router
+from eve_mocks.session import BadSession, Session, Sessions
+from eve_mocks.signin import SignIn, is_sign_in, may_be_sign_in
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+log = logging.getLogger(__name__)
+
+SESSION_HEADER = "x-eve-mocks-session"
+AGENT_HEADER = "x-eve-mocks-agent"
+INTERNAL_PREFIX = "x-eve-mocks-"
+
+_EVE = "eve's own machinery, which a mocked run does not need"
+# Called by eve itself without the agent's doing (contract, section 2).
+EVE_PASSAGES = (Passage(kind="block", name="eve-telemetry", url="https://telemetry.vercel.com/", why=_EVE),)
+EVE_DEV_PASSAGES = (Passage(kind="block", name="eve-dev", url="https://api.vercel.com/", why=_EVE),)
+
+
+def _nobody() -> Peer:
+    return Peer()
+
+
+class Exchange:
+    """One request on its way to its ``Call``. ``response`` is None where the upstream is to be asked."""
+
+    def __init__(self, request: Request, *, session: str, record: Callable[[Call], None]) -> None:
+        self.request = request
+        self.response: Response | None = None
+        self._record = record
+        self._at = datetime.datetime.now(datetime.UTC)
+        self._started = time.perf_counter()
+        self._done = False
+        self.call = Call(
+            at=self._at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            session=session,
+            outcome="blocked",
+            target=request.target.host,
+            kind="",
+            operation=f"{request.method} {request.path}",
+            method=request.method,
+            url=request.url,
+            status=None,
+            duration_ms=0.0,
+            request_bytes=len(request.body),
+            response_bytes=0,
+            agent=request.headers.get(AGENT_HEADER),
+            request_headers=request.headers.pairs,
+            request_body=request.body,
+        )
+
+    def note(self, **changes: object) -> None:
+        self.call = dataclasses.replace(self.call, **changes)  # type: ignore[arg-type]
+
+    def finish(
+        self,
+        *,
+        status: int | None,
+        headers: Iterable[tuple[str, str]] = (),
+        body: bytes = b"",
+        size: int | None = None,
+        error: str | None = None,
+        cancelled: bool = False,
+    ) -> None:
+        """Record the call, once. ``body`` may be the beginning of it alone, ``size`` is then the whole's."""
+        if self._done:
+            return
+        self._done = True
+        self.note(
+            status=status,
+            duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
+            response_bytes=len(body) if size is None else size,
+            response_headers=tuple(headers),
+            response_body=body,
+            error=error or self.call.error,
+            cancelled=True if cancelled else None,
+        )
+        self._record(self.call)
+
+
+class Dispatcher:
+    """Answers requests from the mocks of a router, and hands each finished ``Call`` to ``record``."""
+
+    def __init__(
+        self,
+        router: Router,
+        sessions: Sessions,
+        record: Callable[[Call], None],
+        *,
+        eve_dev: bool = False,
+        folder: str = "mocks",
+    ) -> None:
+        self.router = router
+        self.sessions = sessions
+        self._record = record
+        self._folder = folder
+        self._machinery = Router((), (*EVE_PASSAGES, *(EVE_DEV_PASSAGES if eve_dev else ())))
+        self._sign_in = SignIn()
+
+    def resolve(self, url: URL) -> Mock | Passage | None:
+        """The entry that claims a URL, before anything but the URL is known."""
+        return self.router.resolve(url)
+
+    def reads_body(self, request: Request) -> bool:
+        """Whether the answer depends on the body; if not, it can be given before the body is sent."""
+        entry = self.resolve(request.target)
+        if entry is None:
+            return may_be_sign_in(request)
+        return not isinstance(entry, Passage) and entry.reads_body(request)
+
+    def allowed(self, request: Request, passage: Passage, *, user: str | None = None) -> Exchange:
+        """An exchange that the upstream will answer; the carrier calls ``finish``. Raises ``BadSession``."""
+        session = self._session(request, user)
+        exchange = Exchange(request, session=session.id, record=self._record)
+        exchange.note(outcome="allowed", target=passage.name, kind="allow")
+        return exchange
+
+    async def answer(
+        self, request: Request, *, user: str | None = None, peer: Callable[[], Peer] = _nobody
+    ) -> Exchange:
+        """Answer a request that stays here: mocked or blocked. ``user`` is the name in the proxy URL.
+
+        The caller sends ``exchange.response`` and calls ``finish``. Where this coroutine is cancelled because the
+        client hung up, the call is recorded here.
+        """
+        try:
+            session = self._session(request, user)
+        except BadSession as error:
+            return self.refuse(request, status=400, reason="session", why=f"{error}.", peer=peer)
+        clean = dataclasses.replace(request, headers=without_internal(request.headers))
+        exchange = Exchange(request, session=session.id, record=self._record)
+        try:
+            await self._answer(exchange, clean, session)
+        except asyncio.CancelledError:
+            exchange.finish(status=None, error="cancelled: the client hung up", cancelled=True)
+            raise
+        except Exception as error:
+            log.exception("blocked by an error inside eve-mocks")
+            self._block(
+                exchange,
+                reason="internal",
+                why=f"eve-mocks itself failed: {type(error).__name__}: {error}",
+            )
+        if exchange.call.outcome in ("blocked", "error"):
+            who = peer()
+            exchange.note(pid=who.pid, program=who.program)
+        return exchange
+
+    async def _answer(self, exchange: Exchange, request: Request, session: Session) -> None:
+        entry: Mock | Passage | None = self.resolve(request.target)
+        if entry is None and is_sign_in(request):
+            entry = self._sign_in
+        if entry is None:
+            entry = self._machinery.resolve(request.target)
+        if entry is None:
+            self._block(exchange, reason="unclaimed", why="No mock claims it, and nothing allows it.")
+        elif isinstance(entry, Passage):
+            exchange.note(target=entry.name)
+            if entry.kind == "block":
+                exchange.note(expected=True)
+                self._block(exchange, reason="block", why=f"It is blocked on purpose: {entry.why}.")
+            else:  # an allowed URL never comes here by itself; if it does, nothing is let through
+                self._block(exchange, reason="internal", why="It is allowed, but reached the part that only mocks.")
+        else:
+            exchange.note(target=entry.name, kind=entry.kind)
+            _apply(exchange, await _ask(entry, request, session))
+
+    def refuse(
+        self,
+        request: Request,
+        *,
+        reason: str,
+        why: str,
+        status: int = 403,
+        user: str | None = None,
+        peer: Callable[[], Peer] = _nobody,
+    ) -> Exchange:
+        """Block a request for a reason of its connection: names that disagree, a broken message, a bad session."""
+        try:
+            session = self._session(request, user).id
+        except BadSession:
+            session = self.sessions.default
+        exchange = Exchange(request, session=session, record=self._record)
+        self._block(exchange, reason=reason, why=why, status=status)
+        who = peer()
+        exchange.note(pid=who.pid, program=who.program)
+        return exchange
+
+    def _session(self, request: Request, user: str | None) -> Session:
+        return self.sessions.get(request.headers.get(SESSION_HEADER) or user or None)
+
+    def _block(self, exchange: Exchange, *, reason: str, why: str, status: int = 403) -> None:
+        target = exchange.request.target
+        error = advice.blocked(
+            f"{exchange.request.method} {target}", target.origin, target.host, why=why, folder=self._folder
+        )
+        exchange.note(outcome="blocked", kind="block", reason=reason, expected=bool(exchange.call.expected), error=why)
+        exchange.response = Response(
+            status,
+            # RFC 9457: the members `title`, `status` and `detail` are the standard's, the rest are ours.
+            json={
+                "title": "blocked by eve-mocks",
+                "status": status,
+                "detail": str(error),
+                "message": error.message,
+                "why": error.why,
+                "fix": error.fix,
+            },
+            headers={"content-type": "application/problem+json", "eve-mocks": "blocked", "x-should-retry": "false"},
+        )
+
+
+def without_internal(headers: Headers) -> Headers:
+    """Headers without those that are spoken between eve-mocks and its preloads."""
+    return Headers(pair for pair in headers.pairs if not pair[0].lower().startswith(INTERNAL_PREFIX))
+
+
+async def _ask(mock: Mock, request: Request, session: Session) -> Answer:
+    try:
+        return await mock.answer(request, session)
+    except BadRequest as error:
+        body = {"error": {"message": str(error)}}
+        return Answer(response=Response(400, json=body), operation=f"{request.method} {request.path}")
+    except Exception as error:
+        return broken(mock, f"{request.method} {request.path}", error)
+
+
+def broken(mock: Mock, operation: str, error: Exception) -> Answer:
+    """The 500 of a mock that broke: it names the file and line, and fails the run."""
+    if not isinstance(error, MockError):
+        error = MockError(
+            f"{type(error).__name__}: {error}",
+            why=f"the mock {mock.name} failed while it answered {operation}",
+            fix="Correct the mock; a failure that the agent is meant to see is raised as ToolError or Throw.",
+        )
+    error.at(mock.file, mock.line)
+    body = {"error": {"name": "BrokenMock", **error.as_json()}}
+    response = Response(500, json=body, headers={"eve-mocks": "error", "x-should-retry": "false"})
+    return Answer(response=response, operation=operation, error=f"{error.where}: {error.message}")
+
+
+def _apply(exchange: Exchange, answer: Answer) -> None:
+    outcome: OutcomeWord = "mocked" if answer.error is None else "error"
+    exchange.response = answer.response
+    exchange.note(
+        outcome=outcome,
+        operation=answer.operation,
+        stub=answer.stub,
+        position=answer.position,
+        nearest=answer.nearest,
+        error=answer.error,
+    )

@@ -1,0 +1,55 @@
+"""The one error a user is meant to see: what is wrong, why, how to fix it, and where."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+class MockError(Exception):
+    """A mistake that a person can mend.
+
+    ``file`` is a path as the user knows it, ``line`` counts from 1. ``exit_code`` is what the command ends
+    with when this error ends it (contract, section 1).
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, why: str, fix: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.why = why
+        self.fix = fix
+        self.file = file
+        self.line = line
+
+    @property
+    def where(self) -> str:
+        """``file:line``, or as much of it as is known."""
+        if self.file is None:
+            return ""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def at(self, file: str, line: int | None) -> MockError:
+        """Return this error with a place, unless it has a nearer one already."""
+        if self.file is None:
+            self.file, self.line = file, line
+        return self
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of ``--json``: message, why, fix, and file and line where they are known."""
+        found = {"message": self.message, "why": self.why, "fix": self.fix, "file": self.file, "line": self.line}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.file else ""
+        return f"{where}{self.message}\n{self.why}\n{self.fix}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """A finding that stops nothing by itself: a warning of a run, a line of ``check`` or ``info``."""
+
+    message: str
+    why: str
+    fix: str

@@ -1,0 +1,269 @@
+"""What claims a URL, which path template fits, and which name was probably meant.
+
+URLs are normalised once (RFC 3986, section 6.2.2: case, percent-encoding of unreserved characters, dot segments;
+section 6.2.3: default ports), so that comparing is comparing strings. ``%2F`` is never decoded: it is data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import ipaddress
+import re
+from urllib.parse import quote, unquote, urlsplit
+
+from eve_mocks.errors import MockError
+from eve_mocks.model import URL
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PATH_SAFE = "/%:@!$&'()*+,;=-._~"
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_PARAMETER = re.compile(r"\{([^{}/]*)\}")
+_HOST = re.compile(r"[a-z0-9_*.-]+|[0-9a-f:.]*:[0-9a-f:.]*")
+
+
+class BadURL(ValueError):
+    """The text is not an absolute http(s) or ws(s) URL; the message says in which way."""
+
+
+@functools.lru_cache(maxsize=4096)
+def parse_url(text: str) -> URL:
+    """Normalise an absolute URL; ``wss`` and ``ws`` become ``https`` and ``http``. Raises ``BadURL``.
+
+    Credentials and a fragment are dropped: neither is part of what a server is asked.
+    """
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise BadURL(str(error)) from error
+    scheme = _SCHEMES.get(parts.scheme.lower())
+    if scheme is None or not text[len(parts.scheme) :].startswith("://"):
+        raise BadURL("it does not begin with http://, https://, ws:// or wss://")
+    if not parts.hostname:
+        raise BadURL("it names no host")
+    return URL(
+        scheme=scheme,
+        host=normalise_host(parts.hostname),
+        port=port if port is not None else URL.DEFAULT_PORTS[scheme],
+        path=normalise_path(parts.path),
+        query=parts.query,
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def normalise_host(host: str) -> str:
+    """Lower case, IDNA A-labels (UTS 46), no trailing dot, the shortest form of an IP address. Raises ``BadURL``."""
+    host = unquote(host).lower().removesuffix(".").removeprefix("[").removesuffix("]")
+    if not host.isascii():
+        import idna
+
+        try:
+            host = idna.encode(host, uts46=True).decode()
+        except idna.IDNAError as error:
+            raise BadURL(f"its host is not a valid name: {error}") from error
+    if not _HOST.fullmatch(host):
+        raise BadURL(f"its host {host!r} is not a valid name")
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host
+
+
+def normalise_path(raw: str) -> str:
+    """Decode unreserved characters, encode what must be, resolve dot segments; empty segments stay."""
+    path = quote(_ESCAPE.sub(_canonical_escape, raw), safe=_PATH_SAFE)
+    segments: list[str] = []
+    parts = path.split("/")[1:] if path.startswith("/") else path.split("/")
+    for index, segment in enumerate(parts):
+        last = index == len(parts) - 1
+        if segment == "..":
+            if segments:
+                segments.pop()
+            if last:
+                segments.append("")
+        elif segment == ".":
+            if last:
+                segments.append("")
+        else:
+            segments.append(segment)
+    return "/" + "/".join(segments)
+
+
+def _canonical_escape(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return "%25"
+    character = chr(int(found[1], 16))
+    return character if character in _UNRESERVED else f"%{found[1].upper()}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a normalised host is this machine: ``localhost`` (RFC 6761), 127.0.0.0/8, ``::1``."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback or (mapped or address).is_unspecified
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """What one ``url`` of a mock file claims: an origin and a path prefix that ends at a segment."""
+
+    url: URL
+    wildcard: bool
+
+    @property
+    def suffix(self) -> str:
+        """The host without its ``*.`` label."""
+        return self.url.host.removeprefix("*.")
+
+    @property
+    def prefix(self) -> str:
+        return self.url.path.removesuffix("/")
+
+    def covers(self, url: URL) -> bool:
+        """Whether the claim covers a URL."""
+        return (
+            (self.url.scheme, self.url.port) == (url.scheme, url.port)
+            and (url.host.endswith("." + self.suffix) if self.wildcard else url.host == self.url.host)
+            and self.covers_path(url.path)
+        )
+
+    def covers_path(self, path: str) -> bool:
+        return path == self.prefix or path.startswith(self.prefix + "/")
+
+    def relative(self, path: str) -> str:
+        """The path below the claim: what routes and OpenAPI documents speak of."""
+        return path.removeprefix(self.prefix) or "/"
+
+
+def parse_claim(text: object) -> Claim:
+    """Read the ``url`` of a mock, an allow or a block. Raises ``MockError``."""
+    if not isinstance(text, str):
+        raise MockError(
+            f"url is {text!r}, not text",
+            why="a mock claims what is under one URL",
+            fix="Write for example url: https://api.example.com/",
+        )
+    if "://" not in text:
+        raise MockError(
+            f"the url {text!r} has no scheme",
+            why="http and https are different origins, so the scheme is part of what is claimed",
+            fix=f"Write https://{text.lstrip('/')}",
+        )
+    try:
+        url = parse_url(text)
+        parts = urlsplit(text)
+    except BadURL as error:
+        raise MockError(
+            f"the url {text!r} is not one that can be claimed: {error}",
+            why="a mock claims an http(s) or ws(s) origin and a path prefix",
+            fix="Write for example https://api.example.com/v1",
+        ) from error
+    for part, named, why in (
+        ("@" in parts.netloc, "credentials", "a client's credentials travel in headers, never in what a mock claims"),
+        (parts.fragment or text.endswith("#"), "a fragment", "clients never send a fragment"),
+        (parts.query or text.endswith("?"), "a query", "a claim is a path prefix; routes and handlers see the query"),
+    ):
+        if part:
+            clean = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+            raise MockError(f"the url {text!r} has {named}", why=why, fix=f"Write {clean}")
+    if is_loopback(url.host):
+        raise MockError(
+            f"the url {text!r} is on this machine",
+            why="loopback passes natively and never reaches eve-mocks, so this mock could not answer",
+            fix="Start a server there, or give the client the URL of the real service and mock that.",
+        )
+    wildcard = url.host.startswith("*.")
+    if "*" in url.host.removeprefix("*."):
+        raise MockError(
+            f"the url {text!r} has * in a place where it means nothing",
+            why="* stands for one or more whole labels at the beginning of a host",
+            fix="Write for example https://*.example.com/",
+        )
+    return Claim(url, wildcard)
+
+
+@functools.total_ordering
+class PathTemplate:
+    """A path such as ``/v1/pages/{page_id}``; ``{name}`` is (part of) one segment, a last ``/**`` any rest.
+
+    Templates sort from concrete to general, so that the first that fits is the right one. Raises ``MockError``.
+    """
+
+    __slots__ = ("_pattern", "names", "rank", "text")
+
+    def __init__(self, text: str) -> None:
+        if not text.startswith("/"):
+            raise MockError(
+                f"the path {text!r} does not begin with /",
+                why="paths are relative to the mock's url, and begin with /",
+                fix=f"Write /{text}",
+            )
+        self.text = text
+        rest = text == "/**" or text.endswith("/**")
+        segments = (text.removesuffix("/**") if rest else text).split("/")[1:]
+        self.names = [name for segment in segments for name in _PARAMETER.findall(segment)]
+        for name in self.names:
+            if not name or self.names.count(name) > 1:
+                raise MockError(
+                    f"the path {text!r} has the parameter {{{name}}} {'more than once' if name else 'without a name'}",
+                    why="a handler receives parameters by name",
+                    fix="Give each {parameter} a name of its own.",
+                )
+        pattern, rank = "", []
+        for segment in segments:
+            pieces = _PARAMETER.split(segment)
+            literal = [normalise_segment(piece) for piece in pieces[::2]]
+            pattern += "/" + "([^/]+?)".join(re.escape(piece) for piece in literal)
+            rank.append(0 if len(pieces) == 1 else 1 if any(literal) else 2)
+        self._pattern = re.compile(pattern + ("(?:/.*)?" if rest else ""))
+        self.rank = (*rank, 3 if rest else -1)
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """The decoded parameters if a normalised path fits, else None."""
+        found = self._pattern.fullmatch(path)
+        return None if found is None else dict(zip(self.names, map(unquote, found.groups()), strict=True))
+
+    @property
+    def shape(self) -> str:
+        """The template with its parameters' names left out: two with one shape claim the same paths."""
+        return _PARAMETER.sub("{}", self.text)
+
+    def __lt__(self, other: PathTemplate) -> bool:
+        return (self.rank, self.text) < (other.rank, other.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PathTemplate) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def normalise_segment(text: str) -> str:
+    """A literal piece of a template in the form that request paths have; dots are kept."""
+    return quote(_ESCAPE.sub(_canonical_escape, text), safe=_PATH_SAFE)
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that was probably meant, or None where nothing is near."""
+    by_folded = {candidate.lower(): candidate for candidate in candidates}
+    found = difflib.get_close_matches(word.lower(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """A fix that names the nearest candidate, else all of them."""
+    candidates = list(candidates)
+    near = nearest(word, candidates)
+    return f"Did you mean {near}?" if near else f"Use one of: {', '.join(candidates)}."

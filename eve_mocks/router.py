@@ -1,0 +1,102 @@
+"""Who answers a URL: a mock, nobody because it is allowed through, or nobody because it is blocked.
+
+The index is by origin, so the cost of a look-up does not grow with the number of mocks (contract, section 2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from eve_mocks.errors import MockError
+from eve_mocks.match import Claim, parse_claim
+from eve_mocks.model import URL, Mock, Passage
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+type Entry = Mock | Passage
+type Origin = tuple[str, str, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Route:
+    """A claim and what it leads to."""
+
+    claim: Claim
+    entry: Entry
+
+
+def _rank(route: Route) -> tuple[int, int, int, bool]:
+    """Exact host, longer suffix, longer path, then a mock before an allow or block of the same URL."""
+    return (
+        route.claim.wildcard,
+        -route.claim.suffix.count("."),
+        -len(route.claim.prefix),
+        isinstance(route.entry, Passage),
+    )
+
+
+class Router:
+    """Resolves URLs. Raises ``MockError`` where two mocks, or two passages, claim one URL."""
+
+    def __init__(self, mocks: Iterable[Mock], passages: Iterable[Passage] = ()) -> None:
+        self.mocks = list(mocks)
+        self.passages = list(passages)
+        self._exact: dict[Origin, list[Route]] = {}
+        self._wildcard: dict[Origin, list[Route]] = {}
+        entries: list[Entry] = [*self.mocks, *self.passages]
+        seen: dict[tuple[object, ...], Entry] = {}
+        for entry in entries:
+            claim = parse_claim(entry.url)
+            key = (claim.url.scheme, claim.url.host, claim.url.port, claim.prefix, isinstance(entry, Passage))
+            if key in seen:
+                raise _claimed_twice(entry, seen[key])
+            seen[key] = entry
+            index = self._wildcard if claim.wildcard else self._exact
+            index.setdefault((claim.url.scheme, claim.suffix, claim.url.port), []).append(Route(claim, entry))
+        for routes in (*self._exact.values(), *self._wildcard.values()):
+            routes.sort(key=_rank)
+
+    def resolve(self, url: URL) -> Entry | None:
+        """The mock or passage that claims a URL, or None."""
+        for routes in self._candidates(url.scheme, url.host, url.port):
+            for route in routes:
+                if route.claim.covers_path(url.path):
+                    return route.entry
+        return None
+
+    def may_allow(self, scheme: str, host: str, port: int) -> bool:
+        """Whether any path of an origin is allowed through."""
+        return any(
+            isinstance(route.entry, Passage) and route.entry.kind == "allow"
+            for routes in self._candidates(scheme, host, port)
+            for route in routes
+        )
+
+    def allows(self) -> bool:
+        """Whether anything at all is allowed through."""
+        return any(passage.kind == "allow" for passage in self.passages)
+
+    def _candidates(self, scheme: str, host: str, port: int) -> Iterable[list[Route]]:
+        exact = self._exact.get((scheme, host, port))
+        if exact:
+            yield exact
+        rest = host
+        while self._wildcard and "." in rest:
+            rest = rest.partition(".")[2]
+            routes = self._wildcard.get((scheme, rest, port))
+            if routes:
+                yield routes
+
+
+def _claimed_twice(entry: Entry, other: Entry) -> MockError:
+    kind = "mocks" if not isinstance(entry, Passage) else "allow or block entries"
+    first = f"{other.file}:{other.line}" if other.line else other.file
+    return MockError(
+        f"two {kind} claim {entry.url}: {other.name} and {entry.name}",
+        why=f"only one of them could answer; the other is {first}",
+        fix="Merge them, or give one of them a longer path.",
+        file=entry.file,
+        line=entry.line,
+    )
