@@ -10,6 +10,7 @@ import dataclasses
 import datetime
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from eve_mocks import advice
 from eve_mocks.errors import MockError
@@ -29,7 +30,6 @@ from eve_mocks.model import (
 from eve_mocks.router import Router
 from eve_mocks.session import BadSession, Session, Sessions
 from eve_mocks.signin import SignIn, is_sign_in, may_be_sign_in
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -250,7 +250,7 @@ async def _ask(mock: Mock, request: Request, session: Session) -> Answer:
     except BadRequest as error:
         body = {"error": {"message": str(error)}}
         return Answer(response=Response(400, json=body), operation=f"{request.method} {request.path}")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a mock is the user's code
         return broken(mock, f"{request.method} {request.path}", error)
 
 

@@ -11,11 +11,11 @@ import difflib
 import functools
 import ipaddress
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 from eve_mocks.errors import MockError
 from eve_mocks.model import URL
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,11 +6,11 @@ The index is by origin, so the cost of a look-up does not grow with the number o
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from eve_mocks.errors import MockError
 from eve_mocks.match import Claim, parse_claim
 from eve_mocks.model import URL, Mock, Passage
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

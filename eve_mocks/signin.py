@@ -6,7 +6,7 @@ A connection's own auth code runs as in production, and no credential is needed 
 from __future__ import annotations
 
 import time
-from typing import ClassVar, TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import parse_qs
 
 from eve_mocks.match import parse_url
@@ -15,7 +15,7 @@ from eve_mocks.model import Answer, BadRequest, Request, Response
 if TYPE_CHECKING:
     from eve_mocks.session import Session
 
-TOKEN = "mock-token"
+TOKEN = "mock-token"  # noqa: S105 - a placeholder, worth nothing anywhere
 _LIFETIME = 3600
 _VERCEL_CONNECT = parse_url("https://api.vercel.com/v1/connect/token/")
 _BODY_TYPES = {"application/x-www-form-urlencoded", "application/json"}
@@ -64,7 +64,7 @@ class SignIn:
     def reads_body(self, request: Request) -> bool:
         return may_be_sign_in(request)
 
-    async def answer(self, request: Request, session: Session) -> Answer:
+    async def answer(self, request: Request, session: Session) -> Answer:  # noqa: ARG002 - the same in every session
         if _is_vercel_connect(request):
             connector = request.target.path.removeprefix(_VERCEL_CONNECT.path).strip("/")
             body = {
