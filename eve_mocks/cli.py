@@ -1,0 +1,196 @@
+"""The commands, and the one place where a ``MockError`` meets a terminal.
+
+Everything heavier than click is imported by the command that needs it: ``run`` is to start quickly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eve_mocks.errors import MockError
+from eve_mocks.match import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Folder:
+    """The mocks folder: where it is, how the user calls it, and whether the user named it."""
+
+    path: Path
+    shown: str
+    given: bool
+
+    def must_exist(self) -> Folder:
+        """Return the folder. Raises ``MockError`` where the user named one that is not there."""
+        if self.given and not self.path.is_dir():
+            beside = self.path.parent
+            folders = [entry.name for entry in os.scandir(beside) if entry.is_dir()] if beside.is_dir() else []
+            near = nearest(self.path.name, folders)
+            raise MockError(
+                f"the mocks folder {self.shown} {'is not a folder' if self.path.exists() else 'does not exist'}",
+                why="it was named by --dir or EVE_MOCKS_DIR, so it is not taken for an empty one",
+                fix=f"Did you mean {os.path.join(os.path.dirname(self.shown), near)}?"  # noqa: PTH118, PTH120 - as typed
+                if near
+                else f"Make it with mkdir {self.shown}, or name another.",
+            )
+        return self
+
+
+class Group(click.Group):
+    """A group that names the nearest command where there is none of the name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise MockError(
+                f"there is no command {args[0]}",
+                why=f"the commands of eve-mocks are {', '.join(self.list_commands(ctx))}",
+                fix=did_you_mean(args[0], self.list_commands(ctx)),
+            )
+        return super().resolve_command(ctx, args)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, errors included.")
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--dir",
+    "folder",
+    metavar="PATH",
+    envvar="EVE_MOCKS_DIR",
+    default="mocks",
+    help="The mocks folder.  [env: EVE_MOCKS_DIR; default: mocks]",
+)
+@click.version_option(package_name="eve-mocks", message="eve-mocks %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, folder: str) -> None:
+    """Run any command with what it asks of the network answered from files, and the rest blocked."""
+    given = ctx.get_parameter_source("folder") is not click.core.ParameterSource.DEFAULT
+    ctx.obj = Folder(Path(folder).absolute(), folder, given)
+
+
+@cli.command(
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
+    options_metavar="[OPTIONS]",
+)
+@click.option("--live", is_flag=True, help="Run the command untouched: no proxy, no environment, no report.")
+@click.option(
+    "--fail-on-block",
+    type=click.Choice(["unexpected", "all", "none"]),
+    default="unexpected",
+    show_default=True,
+    help="Which blocked calls fail the run: those that no block entry expected, all, or none.",
+)
+@click.option(
+    "--contain",
+    type=click.Choice(["auto", "require", "off"]),
+    default="auto",
+    show_default=True,
+    help="Redirect whatever the command connects to, where the machine can; require: or start nothing.",
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    default="run",
+    show_default=True,
+    help="The session of calls that carry no other identity.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
+@click.pass_obj
+def run(folder: Folder, command: tuple[str, ...], *, live: bool, **options: Any) -> int:
+    """Run COMMAND with everything it asks of the network mocked, allowed or blocked, and report."""
+    from eve_mocks import child
+    from eve_mocks import run as runs
+
+    if live:
+        child.replace(command)
+    folder.must_exist()
+    return runs.run(runs.Plan(command=command, folder=folder.path, shown=folder.shown, **options))
+
+
+@cli.command()
+@click.argument("run", required=False)
+@json_option
+def report(run: str | None, *, as_json: bool) -> None:
+    """Show the report of the last run, or of RUN (a folder's name in .eve-mocks/runs)."""
+    from eve_mocks import render
+    from eve_mocks import report as reports
+
+    found = reports.find(run)
+    click.echo(json.dumps(found, ensure_ascii=False, indent=2) if as_json else render.summary(found, sys.stdout))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    args = sys.argv[1:] if args is None else list(args)
+    try:
+        code = cli.main(args, prog_name="eve-mocks", standalone_mode=False)
+    except MockError as error:
+        return show_errors([error], args)
+    except ExceptionGroup as group:
+        errors, others = group.split(MockError)
+        if errors is None or others is not None:
+            raise
+        return show_errors(_leaves(errors), args)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.UsageError as error:
+        return show_errors([_as_mock_error(error)], args)
+    except click.Abort:
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def show_errors(errors: Iterable[MockError], args: Sequence[str]) -> int:
+    """Write errors to stderr, three lines each, or JSON where ``--json`` is among a command's arguments."""
+    code = MockError.exit_code
+    own = args[: args.index("--")] if "--" in args else args
+    for error in errors:
+        code = error.exit_code
+        if "--json" in own:
+            text = json.dumps({"error": error.as_json()}, ensure_ascii=False)
+        else:
+            where = f"{error.where}: " if error.file else ""
+            why, fix = (part.replace("\n", "\n       ") for part in (error.why, error.fix))
+            text = f"eve-mocks: {where}{error.message}\n  why: {why}\n  fix: {fix}"
+        click.echo(text, err=True)
+    return code
+
+
+def _leaves(group: ExceptionGroup[MockError]) -> list[MockError]:
+    return [
+        leaf
+        for error in group.exceptions
+        for leaf in (_leaves(error) if isinstance(error, ExceptionGroup) else [error])
+    ]
+
+
+def _as_mock_error(error: click.UsageError) -> MockError:
+    """click's complaint in the words of the contract: what, why, fix, with the nearest option."""
+    ctx = error.ctx
+    path = ctx.command_path if ctx else "eve-mocks"
+    if isinstance(error, click.NoSuchOption) and ctx:
+        names = [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+        return MockError(
+            f"there is no option {error.option_name}",
+            why=f"the options of {path} are {', '.join(names)}",
+            fix=did_you_mean(error.option_name, names),
+        )
+    usage = ctx.get_usage().removeprefix("Usage: ") if ctx else f"{path} -h"
+    return MockError(
+        error.format_message().rstrip("."),
+        why=f"the usage is: {usage}",
+        fix=f"{path} -h tells what each part means.",
+    )
