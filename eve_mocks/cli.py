@@ -178,7 +178,7 @@ def _leaves(group: ExceptionGroup[MockError]) -> list[MockError]:
 
 
 def _as_mock_error(error: click.UsageError) -> MockError:
-    """click's complaint in the words of the contract: what, why, fix, with the nearest option."""
+    """A complaint of click in the words of the contract: what, why, fix, with the nearest option."""
     ctx = error.ctx
     path = ctx.command_path if ctx else "eve-mocks"
     if isinstance(error, click.NoSuchOption) and ctx:

@@ -1,0 +1,128 @@
+"""``calls.jsonl``: one line a call, written whole and at once, and read back (contract, section 8)."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eve_mocks import redact
+from eve_mocks.model import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from eve_mocks.model import HeaderPairs
+
+# The fields of a Call that are plain values, in the order of a line; None is left out but for the status.
+_PLAIN = {
+    "at": "at",
+    "session": "session",
+    "agent": "agent",
+    "outcome": "outcome",
+    "expected": "expected",
+    "reason": "reason",
+    "target": "target",
+    "kind": "kind",
+    "operation": "operation",
+    "method": "method",
+    "url": "url",
+    "status": "status",
+    "durationMs": "duration_ms",
+    "requestBytes": "request_bytes",
+    "responseBytes": "response_bytes",
+    "stub": "stub",
+    "position": "position",
+    "nearest": "nearest",
+    "pid": "pid",
+    "program": "program",
+    "error": "error",
+    "cancelled": "cancelled",
+}
+
+
+class Counter(Protocol):
+    """What counts the calls that the log writes: a ``report.Tally``."""
+
+    lost: int
+    lost_why: str | None
+
+    def add(self, call: Call) -> None: ...
+
+
+class CallLog:
+    """Counts every call and appends it to the log; a call that cannot be written is counted as lost."""
+
+    def __init__(self, path: Path | None, tally: Counter) -> None:
+        self._tally = tally
+        self._file: int | None = None
+        self._open_error: OSError | None = None
+        if path is not None:
+            try:
+                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                self._open_error = error
+
+    def __call__(self, call: Call) -> None:
+        self._tally.add(call)
+        try:
+            if self._open_error is not None:
+                raise self._open_error
+            if self._file is not None:
+                _append(self._file, (json.dumps(as_line(call), ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+        except OSError as error:
+            self._tally.lost += 1
+            self._tally.lost_why = error.strerror or str(error)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _append(file: int, line: bytes) -> None:
+    written = os.write(file, line)
+    if written < len(line):  # the disk is full: no half of a line stays behind
+        os.ftruncate(file, os.fstat(file).st_size - written)
+        raise OSError(0, "only a part of a line could be written: the disk may be full")
+
+
+def as_line(call: Call) -> dict[str, Any]:
+    """The JSON object of a call, without credentials."""
+    line = {key: getattr(call, name) for key, name in _PLAIN.items()}
+    line = {key: value for key, value in line.items() if value is not None or key == "status"}
+    line["url"] = redact.url(call.url)
+    for side, pairs, content, size in (
+        ("request", call.request_headers, call.request_body, call.request_bytes),
+        ("response", call.response_headers, call.response_body, call.response_bytes),
+    ):
+        line[f"{side}Headers"] = redact.headers(pairs)
+        if content:
+            encoding = _field(pairs, "content-encoding")
+            line[f"{side}Body"], cut = redact.body(content, _field(pairs, "content-type"), encoding)
+            # A recorder may keep the beginning alone; bytes on the wire say less than that where they are packed.
+            if cut or (size > len(content) and not encoding):
+                line[f"{side}Truncated"] = True
+    return line
+
+
+def _field(pairs: HeaderPairs, wanted: str) -> str:
+    return next((value for name, value in pairs if name.lower() == wanted), "")
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a log. One that a killed process did not finish is passed over. Raises ``OSError``."""
+    with path.open("rb") as file:
+        for text in file:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(line, dict):
+                yield line
+
+
+def as_call(line: Mapping[str, Any]) -> Call:
+    """The call of a line, without its headers and bodies. Raises ``TypeError`` where a part is missing."""
+    return Call(**{name: line[key] for key, name in _PLAIN.items() if key in line})

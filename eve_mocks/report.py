@@ -1,0 +1,196 @@
+"""What a run came to: calls folded into counts, counts into a report, a report into one exit code.
+
+A ``Tally`` holds a bounded number of names whatever is called, so its size does not grow with the run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal
+
+from eve_mocks import calls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eve_mocks.errors import Problem
+    from eve_mocks.model import Call
+
+type Report = dict[str, Any]
+type FailOnBlock = Literal["unexpected", "all", "none"]
+
+_MAX_TARGETS = 1_000
+_MAX_OPERATIONS = 100
+_MAX_SESSIONS = 10_000
+_MAX_PROBLEMS = 20
+OTHERS = "(others)"  # stands for the names beyond these
+
+
+@dataclasses.dataclass(slots=True)
+class Target:
+    """What was asked of one mock, of one allow or block entry, or of one host that nothing claims."""
+
+    outcome: str
+    target: str
+    kind: str
+    url: str
+    expected: bool | None = None
+    reason: str | None = None
+    error: str | None = None
+    pid: int | None = None
+    program: str | None = None
+    calls: int = 0
+    operations: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
+
+
+class Tally:
+    """Calls, counted as they come. ``lost`` are those that could not be written to the log."""
+
+    def __init__(self) -> None:
+        self.counts = {"mocked": 0, "allowed": 0, "blocked": 0, "error": 0}
+        self.lost = 0
+        self.lost_why: str | None = None
+        self._targets: dict[tuple[object, ...], Target] = {}
+        self._sessions: dict[str, int] = {}
+        self._problems: dict[str, dict[str, str]] = {}
+
+    @classmethod
+    def from_log(cls, path: Path) -> Tally:
+        """Fold a log into what its run would have counted. Raises ``OSError``."""
+        tally = cls()
+        for line in calls.read(path):
+            try:
+                tally.add(calls.as_call(line))
+            except (TypeError, KeyError):  # not a line of ours
+                tally.lost += 1
+                tally.lost_why = "a line of the log is not a call"
+        return tally
+
+    def add(self, call: Call) -> None:
+        self.counts[call.outcome] += 1
+        origin = "/".join(call.url.split("/", 3)[:3]) + "/"
+        key = (call.outcome, call.target, call.expected, call.outcome == "blocked" and (origin, call.reason))
+        target = self._targets.get(key)
+        if target is None:
+            target = self._target(key, call, origin)
+        target.calls += 1
+        _count(target.operations, call.operation, _MAX_OPERATIONS)
+        _count(self._sessions, call.session, _MAX_SESSIONS)
+        if call.nearest is not None or call.outcome == "error":
+            self._note(call)
+
+    def _target(self, key: tuple[object, ...], call: Call, origin: str) -> Target:
+        name = call.target
+        if len(self._targets) >= _MAX_TARGETS:
+            name, key = OTHERS, (call.outcome, OTHERS, call.expected)
+        return self._targets.setdefault(
+            key,
+            Target(
+                outcome=call.outcome,
+                target=name,
+                kind=call.kind,
+                url=origin,
+                expected=call.expected if call.outcome == "blocked" else None,
+                reason=call.reason,
+                error=call.error,
+                pid=call.pid,
+                program=call.program,
+            ),
+        )
+
+    def _note(self, call: Call) -> None:
+        if call.outcome == "error":
+            message, why = f"the mock {call.target} broke: {call.operation}", call.error or "it gave no answer"
+            fix = "Correct the mock; a failure that the agent is meant to see is raised as ToolError or Throw."
+        else:
+            message, why = f"{call.target}: {call.operation} was nearly answered", call.nearest or ""
+            fix = "Correct the stub or the route, or the call."
+        if len(self._problems) < _MAX_PROBLEMS:
+            self._problems.setdefault(f"{message}\n{why}", {"message": message, "why": why, "fix": fix})
+
+    def as_json(self) -> Report:
+        """The part of a report that the calls alone tell."""
+        problems = list(self._problems.values())
+        if self.lost:
+            problems.append(
+                {
+                    "message": f"the log lacks {self.lost} of the calls",
+                    "why": self.lost_why or "they could not be written",
+                    "fix": "Make room on the disk or set the permissions; the counts here are whole.",
+                }
+            )
+        return {
+            "counts": dict(self.counts),
+            "targets": [target.as_json() for target in sorted(self._targets.values(), key=_order)],
+            "sessions": [{"id": id_, "calls": count} for id_, count in self._sessions.items()],
+            "problems": problems,
+        }
+
+
+def _count(counts: dict[str, int], name: str, limit: int) -> None:
+    if name not in counts and len(counts) >= limit:
+        name = OTHERS
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _order(target: Target) -> tuple[object, ...]:
+    return ("mocked", "allowed", "blocked", "error").index(target.outcome), -target.calls, target.target
+
+
+def build(
+    tally: Report,
+    *,
+    command: list[str],
+    started_at: str,
+    duration_ms: float,
+    child_exit: int | None,
+    fail_on_block: FailOnBlock,
+    not_contained: str,
+    mocks: Iterable[str],
+    problems: Iterable[Problem],
+    failures: Iterable[Problem],
+    log: str | None,
+) -> Report:
+    """The report of a run. ``problems`` are told, ``failures`` also fail the run."""
+    used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
+    report: Report = {
+        "version": 1,
+        "command": command,
+        "startedAt": started_at,
+        "durationMs": round(duration_ms),
+        "exitCode": None,
+        "childExitCode": child_exit,
+        "contained": False,
+        "notContained": not_contained,
+        "counts": tally["counts"],
+        "targets": tally["targets"],
+        "sessions": tally["sessions"],
+        "unused": {"stubs": [], "scripts": [], "mocks": [name for name in mocks if name not in used]},
+        "problems": [
+            *({**dataclasses.asdict(problem), "fails": True} for problem in failures),
+            *tally["problems"],
+            *(dataclasses.asdict(problem) for problem in problems),
+        ],
+        "log": log,
+    }
+    if child_exit is not None:
+        report["exitCode"] = exit_code(report, child_exit, fail_on_block)
+    return report
+
+
+def exit_code(report: Report, child_exit: int, fail_on_block: FailOnBlock) -> int:
+    """The one reduction of a run to its exit code (contract, section 1)."""
+    if child_exit != 0:
+        return child_exit
+    blocked = [target for target in report["targets"] if target["outcome"] == "blocked"]
+    failed = (
+        report["counts"]["error"] > 0,
+        fail_on_block == "all" and bool(blocked),
+        fail_on_block == "unexpected" and not all(target.get("expected") for target in blocked),
+        any(problem.get("fails") for problem in report["problems"]),
+    )
+    return int(any(failed))
