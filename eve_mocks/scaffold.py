@@ -1,0 +1,223 @@
+"""``add``: a mock file that loads and answers at once, for a person to fill in.
+
+What is mocked is said by a URL, by the connection of the name, or by what the last run blocked; in the last case
+the operations that were blocked become the routes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import keyword
+import re
+from typing import TYPE_CHECKING, Any
+
+from eve_mocks import advice, load
+from eve_mocks.errors import MockError
+from eve_mocks.match import nearest, parse_claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eve_mocks.connections import Connection
+    from eve_mocks.match import Claim
+
+KINDS = ("http", "mcp")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_MCP_PATH = re.compile(r"/(mcp|sse)/?$")
+_PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
+_OPERATION = re.compile(r"([A-Z]+) (/.*)")
+_MAX_ROUTES = 20
+_SUFFIXES = (".yaml", ".yml", ".json", ".py")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """What is to be mocked. ``operations`` are pairs of method and path below ``url``, as far as they are known."""
+
+    url: str
+    kind: str
+    operations: tuple[tuple[str, str], ...] = ()
+
+
+def find(
+    name: str, *, url: str | None, kind: str | None, connections: Iterable[Connection], report: dict[str, Any] | None
+) -> Upstream:
+    """What ``add NAME`` is to mock. Raises ``MockError`` where nothing tells."""
+    if not _NAME.fullmatch(name):
+        proper = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:64]
+        raise MockError(
+            f"{name!r} cannot be the name of a mock",
+            why="a name is a file's: up to 64 letters, digits, - and _, beginning with a letter or a digit",
+            fix=f"Use for example {proper or 'notion'}.",
+        )
+    connections = list(connections)
+    connection = next((one for one in connections if one.name == name), None)
+    blocked = _blocked(report)
+    if url is None and connection is not None:
+        url = _url_of(connection)
+    if url is None:
+        target = next((one for one in blocked if name in (one["target"], advice.mock_name(one["target"]))), None)
+        if target is None:
+            raise _unknown(name, [one.name for one in connections], [one["target"] for one in blocked])
+        url = _base(target)
+    claim = parse_claim(url)
+    is_mcp = _MCP_PATH.search(claim.url.path) or (connection is not None and connection.url == url)
+    return Upstream(
+        url=url,
+        kind=kind or ("mcp" if is_mcp else "http"),
+        operations=tuple(_operations(claim, blocked)),
+    )
+
+
+def _blocked(report: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The targets of the last run that nothing claimed."""
+    targets = report.get("targets", []) if report else []
+    return [target for target in targets if target.get("reason") == "unclaimed"]
+
+
+def _url_of(connection: Connection) -> str:
+    if connection.url is not None:
+        return connection.url
+    if connection.is_local:
+        raise MockError(
+            f"the connection {connection.name} is a local program",
+            why=f"{connection.source} starts it by a command, and speaks with it over pipes, not the network",
+            fix="Mock what that program calls, or give the URL of another upstream with --url.",
+        )
+    raise MockError(
+        f"the URL of the connection {connection.name} is known only when the agent runs",
+        why=f"in {connection.source} it is made of variables that have no value here",
+        fix=f"Give it with --url; a wildcard covers several: eve-mocks add {connection.name} --url https://*.example.com/",
+    )
+
+
+def _unknown(name: str, connections: list[str], blocked: list[str]) -> MockError:
+    near = nearest(name, [*connections, *(advice.mock_name(host) for host in blocked)])
+    return MockError(
+        f"nothing tells which URL {name} is to mock",
+        why=f"no connection has this name (there {_are(connections)}), "
+        f"and the last run blocked no such host (it blocked {', '.join(blocked) or 'none'})",
+        fix=f"Did you mean eve-mocks add {near}?" if near else f"eve-mocks add {name} --url https://api.example.com/",
+    )
+
+
+def _are(names: list[str]) -> str:
+    return f"are {', '.join(names)}" if names else "is none"
+
+
+def _base(target: dict[str, Any]) -> str:
+    """The URL to claim for a blocked host: its origin, or the one endpoint of an MCP server."""
+    paths = {operation.partition(" ")[2] for operation in target.get("operations", {})}
+    origin: str = target["url"]
+    [path] = paths if len(paths) == 1 else [""]
+    return origin.removesuffix("/") + path if _MCP_PATH.search(path) else origin
+
+
+def _operations(claim: Claim, blocked: list[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    found = [
+        (operation[1], claim.relative(operation[2]))
+        for target in blocked
+        for operation in map(_OPERATION.fullmatch, target.get("operations", {}))
+        if operation is not None and target["url"] == f"{claim.url.origin}/" and claim.covers_path(operation[2])
+    ]
+    return found[:_MAX_ROUTES]
+
+
+def add(name: str, upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
+    """Write the file, load it, and return its path as the user knows it. Raises ``MockError`` and leaves nothing."""
+    _refuse_taken(name, upstream, folder, shown)
+    file = f"{name}{'.py' if python else '.yaml'}"
+    path = f"{shown.removesuffix('/')}/{file}"
+    text = (_python if python else _yaml)(name, upstream)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / file).open("x", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise MockError(
+            f"{path} cannot be written: {error.strerror}",
+            why="the mock is a file in the mocks folder",
+            fix=f"Make {shown} a folder that you may write to, or name another with --dir.",
+        ) from error
+    mistakes = [error for error in load.load(folder, shown=shown).errors if error.file == path]
+    if mistakes:
+        (folder / file).unlink()
+        raise mistakes[0]
+    return path
+
+
+def _refuse_taken(name: str, upstream: Upstream, folder: Path, shown: str) -> None:
+    for suffix in _SUFFIXES:
+        if (folder / f"{name}{suffix}").exists():
+            raise MockError(
+                f"{shown}/{name}{suffix} exists",
+                why="add never overwrites, and two files of one name would be one mock twice",
+                fix="Edit that file, or add under another name.",
+            )
+    claim = parse_claim(upstream.url)
+    for mock in load.load(folder, shown=shown).mocks:
+        other = parse_claim(mock.url)
+        if (other.url.origin, other.prefix) == (claim.url.origin, claim.prefix):
+            raise MockError(
+                f"{upstream.url} is mocked already, by {mock.name}",
+                why="two mocks of one URL: only one of them could answer",
+                fix=f"Add the answers to {mock.file}, or give the new mock a longer path.",
+            )
+
+
+def _plain(text: str) -> str:
+    """A scalar of YAML: as it is where that is safe, else quoted as JSON, which YAML includes."""
+    return text if _PLAIN_YAML.fullmatch(text) else json.dumps(text)
+
+
+def _yaml(name: str, upstream: Upstream) -> str:
+    head = f"# What {name} answers, in place of the real service.\nkind: {upstream.kind}\nurl: {_plain(upstream.url)}\n"
+    if upstream.kind == "mcp":
+        return f"""{head}tools:
+  - name: ping
+    description: Say that the mock answers.
+    inputSchema: {{type: object}}
+results:                # tool -> the JSON that it always answers
+  ping: {{ok: true}}
+"""
+    routes: dict[str, list[str]] = {}
+    for method, path in upstream.operations:
+        routes.setdefault(path, []).append(f"    {method}: {{response: {{ok: true}}}}\n")
+    if not routes:
+        routes["/**"] = ["    ANY: {response: {ok: true}}        # until you know what is called\n"]
+    return f"{head}routes:\n" + "".join(f"  {_plain(path)}:\n{''.join(lines)}" for path, lines in routes.items())
+
+
+def _python(name: str, upstream: Upstream) -> str:
+    factory = f"{upstream.kind}_mock"
+    variable = re.sub(r"\W", "_", name)
+    if not variable.isidentifier() or keyword.iskeyword(variable) or variable == factory:
+        variable = f"the_{variable}"
+    head = f'''"""What {name} answers, in place of the real service."""
+
+from eve_mocks import {factory}
+
+{variable} = {factory}({json.dumps(upstream.url)}, state=lambda: {{"calls": 0}})
+'''
+    if upstream.kind == "mcp":
+        return f'''{head}
+
+@{variable}.tool
+def ping(args, state):
+    """Say that the mock answers."""
+    state["calls"] += 1
+    return {{"ok": True, "calls": state["calls"]}}
+'''
+    handlers = [
+        f"""
+
+@{variable}.route({json.dumps(method)}, {json.dumps(path)})
+def answer_{index}(request, state):
+    state["calls"] += 1
+    return {{"ok": True, "calls": state["calls"]}}
+"""
+        for index, (method, path) in enumerate(upstream.operations or [("ANY", "/**")], 1)
+    ]
+    return head + "".join(handlers)
