@@ -5,6 +5,7 @@ Everything heavier than click is imported by the command that needs it: ``run`` 
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import json
 import os
@@ -129,6 +130,83 @@ def report(run: str | None, *, as_json: bool) -> None:
 
     found = reports.find(run)
     click.echo(json.dumps(found, ensure_ascii=False, indent=2) if as_json else render.summary(found, sys.stdout))
+
+
+@cli.command("list")
+@json_option
+@click.pass_obj
+def list_(folder: Folder, *, as_json: bool) -> None:
+    """List every connection and upstream, and what a call to it does."""
+    from eve_mocks import connections, load, render
+    from eve_mocks.router import Router
+
+    mocks = load.load(folder.must_exist().path, shown=folder.shown)
+    declared, mistakes = connections.read(Path())
+    _raise_all([*mocks.errors, *mistakes])
+    rows = connections.rows(Router(mocks.mocks, mocks.passages), declared)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+    elif rows:
+        click.echo(render.table(rows, ("status", "name", "kind", "url", "source"), sys.stdout))
+    else:
+        click.echo(f"{folder.shown} is empty and no connection is declared: every call is blocked.", err=True)
+        click.echo("Begin with: eve-mocks add NAME --url https://api.example.com/", err=True)
+
+
+@cli.command()
+@click.argument("name")
+@click.option("--url", metavar="URL", help="The upstream's URL: an origin, and the path that all its calls begin with.")
+@click.option("--kind", type=click.Choice(["http", "mcp"]), help="The kind of mock.  [default: told by the URL]")
+@click.option("--python", is_flag=True, help="Write a Python file, for answers that are computed.")
+@click.pass_obj
+def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python: bool) -> None:
+    """Write a mock that answers at once, for you to fill in; nothing is overwritten.
+
+    Without --url, NAME is a connection of this project or a host that the last run blocked.
+    """
+    from eve_mocks import connections, scaffold
+    from eve_mocks import report as reports
+
+    declared, mistakes = connections.read(Path())
+    _raise_all(mistakes)
+    try:
+        last = reports.find(None)
+    except MockError:  # no run yet
+        last = None
+    upstream = scaffold.find(name, url=url, kind=kind, connections=declared, report=last)
+    click.echo(scaffold.add(name, upstream, folder.path, folder.shown, python=python))
+    click.echo(
+        f"It answers for {upstream.url}, kind {upstream.kind}. Edit it, then: eve-mocks run -- COMMAND", err=True
+    )
+
+
+@cli.command()
+@json_option
+@click.pass_obj
+def check(folder: Folder, *, as_json: bool) -> None:
+    """Load everything and tell every mistake, with file and line."""
+    from eve_mocks import connections, load
+
+    mocks = load.load(folder.must_exist().path, shown=folder.shown)
+    declared, mistakes = connections.read(Path())
+    _raise_all([*mocks.errors, *mistakes])
+    kinds = collections.Counter(passage.kind for passage in mocks.passages)
+    counts = {
+        "mocks": len(mocks.mocks),
+        "operations": sum(len(mock.operations()) for mock in mocks.mocks),
+        "allows": kinds["allow"],
+        "blocks": kinds["block"],
+        "connections": len(declared),
+    }
+    if as_json:
+        click.echo(json.dumps(counts))
+    else:
+        click.echo(", ".join(f"{count} {word if count != 1 else word[:-1]}" for word, count in counts.items()))
+
+
+def _raise_all(errors: Sequence[MockError]) -> None:
+    if errors:
+        raise ExceptionGroup("mistakes", errors)
 
 
 def main(args: Sequence[str] | None = None) -> int:
