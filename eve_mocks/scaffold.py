@@ -175,13 +175,7 @@ def _plain(text: str) -> str:
 def _yaml(name: str, upstream: Upstream) -> str:
     head = f"# What {name} answers, in place of the real service.\nkind: {upstream.kind}\nurl: {_plain(upstream.url)}\n"
     if upstream.kind == "mcp":
-        return f"""{head}tools:
-  - name: ping
-    description: Say that the mock answers.
-    inputSchema: {{type: object}}
-results:                # tool -> the JSON that it always answers
-  ping: {{ok: true}}
-"""
+        return f"{head}results:                # tool -> the JSON that it always answers\n  ping: {{ok: true}}\n"
     routes: dict[str, list[str]] = {}
     for method, path in upstream.operations:
         routes.setdefault(path, []).append(f"    {method}: {{response: {{ok: true}}}}\n")
