@@ -1,0 +1,105 @@
+"""Kind ``mcp``: an MCP server, in a mock file."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, overload
+
+from eve_mocks.declared import Declared
+from eve_mocks.document import Document
+from eve_mocks.errors import MockError
+from eve_mocks.handler import Handler
+from eve_mocks.kinds.mcp import tools as tool_list
+from eve_mocks.kinds.mcp.mock import McpMock
+from eve_mocks.match import parse_claim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eve_mocks.folder import Folder
+    from eve_mocks.model import Json
+
+KEYS = ("kind", "url", "results", "tools", "mcp_sessions")
+OFFERED = ("args", "request", "state", "session")
+
+
+def from_document(name: str, document: Document) -> McpMock:
+    """A mock of a YAML or JSON file. Raises ``MockError``."""
+    document.mapping(KEYS)
+    return _mock(name, document, handlers={}, docs={}, seed=None)
+
+
+def mcp_mock(
+    url: str,
+    *,
+    state: Any = None,
+    tools: Sequence[Mapping[str, Json]] | Mapping[str, Mapping[str, Json]] | None = None,
+    results: Mapping[str, Json] | None = None,
+    mcp_sessions: bool = False,
+) -> McpDeclaration:
+    """Mock the MCP server at a URL.
+
+    ``results`` gives tools a fixed answer, ``.tool`` a function. ``tools`` describes them as ``tools/list`` does; what
+    it leaves out is taken from the schema file. Each session has its own copy of ``state``, or its own call of it.
+    """
+    parse_claim(url)
+    given = {"url": url, "tools": tools, "results": results, "mcp_sessions": mcp_sessions}
+    return McpDeclaration({key: value for key, value in given.items() if value is not None}, state)
+
+
+class McpDeclaration(Declared):
+    """What ``mcp_mock`` returns: the place to register handlers."""
+
+    def __init__(self, given: dict[str, Any], seed: Any) -> None:
+        super().__init__()
+        self._given = given
+        self._seed = seed
+        self._functions: list[tuple[str, Callable[..., Any]]] = []
+
+    @overload
+    def tool[F: Callable[..., Any]](self, function: F, /) -> F: ...
+    @overload
+    def tool[F: Callable[..., Any]](self, name: str | None = None, /) -> Callable[[F], F]: ...
+    def tool(self, given: Callable[..., Any] | str | None = None, /) -> Any:
+        """Answer the tool of the function's name, or of the name given, with the function."""
+
+        def register[F: Callable[..., Any]](function: F) -> F:
+            name = given if isinstance(given, str) else getattr(function, "__name__", type(function).__name__)
+            self._functions.append((name, function))
+            return function
+
+        return register(given) if callable(given) else register
+
+    def named(self, name: str, folder: Folder) -> McpMock:
+        handlers: dict[str, Handler] = {}
+        for tool, function in self._functions:
+            handler = Handler(function, OFFERED, folder)
+            if tool in handlers:
+                raise MockError(
+                    f"the tool {tool} has two handlers",
+                    why=f"only one could answer; the other is at {handlers[tool].file}:{handlers[tool].line}",
+                    fix='Take one of them out, or give it the name of another tool: @mock.tool("name").',
+                    file=handler.file,
+                    line=handler.line,
+                )
+            handlers[tool] = handler
+        docs = {tool: inspect.getdoc(function) or "" for tool, function in self._functions}
+        document = Document.from_python(self._given, file=folder.show(self.file), line=self.line, folder=folder)
+        return _mock(name, document, handlers=handlers, docs=docs, seed=self._seed)
+
+
+def _mock(
+    name: str, document: Document, *, handlers: Mapping[str, Handler], docs: Mapping[str, str], seed: Any
+) -> McpMock:
+    url = document.required("url", why="a mock claims what is under one URL", example="https://mcp.example.com/mcp")
+    with url.placing():
+        parse_claim(url.value)
+    return McpMock(
+        name=name,
+        url=url.value,
+        file=document.file,
+        line=url.line,
+        tools=tool_list.build(name, document, handlers, docs),
+        seed=seed,
+        sessions="mcp_sessions" in document and document.part("mcp_sessions").boolean(),
+    )

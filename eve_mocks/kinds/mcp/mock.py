@@ -1,0 +1,120 @@
+"""The mock of an MCP server: what of an HTTP exchange is its own, before and after the SDK."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eve_mocks.kinds.mcp.call import ToolCall
+from eve_mocks.model import Answer, Request, Response
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping
+
+    from eve_mocks.kinds.mcp.server import Service
+    from eve_mocks.kinds.mcp.tools import Tool
+    from eve_mocks.session import Session
+
+
+class McpMock:
+    """``seed`` is the state that each session begins with; ``sessions`` is whether MCP sessions are kept."""
+
+    kind: ClassVar[str] = "mcp"
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        url: str,
+        file: str,
+        line: int | None,
+        tools: Mapping[str, Tool],
+        seed: Any = None,
+        sessions: bool = False,
+    ) -> None:
+        self.name = name
+        self.url = url
+        self.file = file
+        self.line = line
+        self._tools = tools
+        self._seed = seed
+        self._sessions = sessions
+        self._starting: asyncio.Task[Service] | None = None
+
+    def operations(self) -> list[str]:
+        return list(self._tools)
+
+    def reads_body(self, request: Request) -> bool:
+        return request.method == "POST"
+
+    async def warm(self) -> None:
+        """Import and start the SDK, so that the first call need not wait for it."""
+        await self._service()
+
+    async def close(self) -> None:
+        """End what ``warm``, or the first call, began."""
+        if self._starting is not None:
+            await (await self._starting).close()
+
+    async def answer(self, request: Request, session: Session) -> Answer:
+        if "/.well-known/" in request.path:
+            return _plain(request, 404, "There is no such document")
+        if request.method not in ("POST", "DELETE") or (request.method == "DELETE" and not self._sessions):
+            return _plain(request, 405, "Method Not Allowed", allow="POST, DELETE" if self._sessions else "POST")
+        service = await self._service()
+        call = ToolCall(self._tools, request, session.id, lambda: session.state(self.name, self._seed))
+        operation, is_call = _operation(request)
+        if is_call:
+            # Taken here rather than around the handler, so that the order is that of arrival whatever the SDK does
+            # in between.
+            async with session.turn(self.name):
+                status, headers, body = await service.ask(request, call)
+        else:
+            status, headers, body = await service.ask(request, call)
+        return Answer(
+            response=call.response or Response(status, headers=headers, body=body, delay=call.delay, fault=call.fault),
+            operation=operation,
+            nearest=call.nearest,
+            error=call.error,
+        )
+
+    async def _service(self) -> Service:
+        import asyncio
+
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        return await asyncio.shield(self._starting)  # a caller that hangs up leaves it to the next
+
+    async def _start(self) -> Service:
+        import asyncio
+
+        service = (await asyncio.to_thread(_import))(self.name, self._tools, sessions=self._sessions)
+        await service.start()
+        return service
+
+
+def _import() -> type[Service]:
+    from eve_mocks.kinds.mcp.server import Service
+
+    return Service
+
+
+def _plain(request: Request, status: int, message: str, **headers: str) -> Answer:
+    """An answer of HTTP alone, as the SDK words them: a JSON-RPC error without an id."""
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    return Answer(response=Response(status, json=error, headers=headers), operation=f"{request.method} {request.path}")
+
+
+def _operation(request: Request) -> tuple[str, bool]:
+    """What is asked, for counting, and whether it is a tool call. What is no JSON-RPC is for the SDK to refuse."""
+    try:
+        message = json.loads(request.body)
+    except (ValueError, RecursionError):
+        message = None
+    method = message.get("method") if isinstance(message, dict) else None
+    if not isinstance(method, str):
+        return f"{request.method} {request.path}", False
+    params = message.get("params")
+    tool = params.get("name") if method == "tools/call" and isinstance(params, dict) else None
+    return (tool, True) if isinstance(tool, str) else (method, False)

@@ -1,0 +1,149 @@
+"""JSON Schema: whether a schema is one, and what in a value breaks it.
+
+jsonschema takes a tenth of a second to import, so it is asked only where it is needed: for a value, and for a schema
+that is not plainly valid.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from eve_mocks.errors import MockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import jsonschema.protocols
+
+    from eve_mocks.model import Json
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")
+
+
+class Schema:
+    """One JSON Schema, compiled when the first value is held against it."""
+
+    def __init__(self, schema: Json) -> None:
+        self.schema = schema
+
+    def problems(self, value: Json) -> list[str]:
+        """What is wrong with a value, each with where; nothing if it is valid. Raises ``MockError``."""
+        from referencing.exceptions import Unresolvable
+
+        try:
+            errors = sorted(self._validator.iter_errors(value), key=lambda error: [str(part) for part in error.path])
+        except Unresolvable as error:
+            raise MockError(
+                f"a schema refers to {error.ref!r}, which is not in it",
+                why="a $ref is followed within its schema, and nothing is downloaded",
+                fix="Put what it names under $defs, and refer to it as #/$defs/name.",
+            ) from error
+        return [_told(error.path, error.message) for error in errors]
+
+    @functools.cached_property
+    def _validator(self) -> jsonschema.protocols.Validator:
+        from jsonschema.validators import Draft202012Validator, validator_for
+        from referencing.jsonschema import EMPTY_REGISTRY
+
+        # MCP (2026-07-28, Tool): 2020-12 unless $schema names another. A registry of its own keeps the library from
+        # downloading what a $ref names.
+        dialect = validator_for(self.schema, default=Draft202012Validator)
+        return dialect(self.schema, registry=EMPTY_REGISTRY)
+
+
+def fault_of(schema: Json) -> str | None:
+    """What makes a value no valid JSON Schema, or None."""
+    if _is_plainly_valid(schema):
+        return None
+    if not isinstance(schema, dict):
+        return f"{schema!r} is neither an object nor true or false"
+    if not isinstance(schema.get("$schema", ""), str):
+        return f"$schema: {schema['$schema']!r} is not a URI"
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return _told(error.path, error.message)
+    return None
+
+
+def _told(path: Iterable[str | int], message: str) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    return f"{where}: {message}" if where else message
+
+
+def _is_plainly_valid(schema: Json) -> bool:
+    """True for a schema of common keywords, each as it should be; False is no verdict."""
+    if isinstance(schema, bool):
+        return True
+    return isinstance(schema, dict) and all(
+        key.startswith("x-") or (key in _PLAIN and _PLAIN[key](value)) for key, value in schema.items()
+    )
+
+
+def _text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _flag(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def _anything(value: Json) -> bool:  # noqa: ARG001 - true whatever it is
+    return True
+
+
+def _type(value: Json) -> bool:
+    names = value if isinstance(value, list) else [value]
+    return bool(names) and all(name in _TYPES for name in names) and len(set(names)) == len(names)
+
+
+def _names(value: Json) -> bool:
+    return isinstance(value, list) and all(map(_text, value)) and len(set(value)) == len(value)
+
+
+def _schemas(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_plainly_valid, value))
+
+
+def _named_schemas(value: Json) -> bool:
+    return isinstance(value, dict) and all(map(_is_plainly_valid, value.values()))
+
+
+def _pattern(value: Json) -> bool:
+    try:
+        re.compile(value)
+    except (re.error, TypeError):
+        return False
+    return True
+
+
+_PLAIN: dict[str, Callable[[Json], bool]] = {
+    "$schema": lambda value: value in _DIALECTS,
+    "$ref": lambda value: isinstance(value, str) and value.startswith("#/"),
+    "type": _type,
+    "required": _names,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "pattern": _pattern,
+    **dict.fromkeys(("$comment", "title", "description", "format"), _text),
+    **dict.fromkeys(("const", "default"), _anything),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
+    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly"), _flag),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), _schemas),
+    **dict.fromkeys(("properties", "$defs", "definitions"), _named_schemas),
+    **dict.fromkeys(("items", "additionalProperties", "propertyNames", "not", "contains"), _is_plainly_valid),
+}
