@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 type Key = str | int
 type Path = tuple[Key, ...]
+type Lines = Callable[[Path], int | None]
 
 _WORDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
 
@@ -28,7 +29,7 @@ class Document:
     value: Json
     file: str
     folder: Folder
-    lines: Callable[[Path], int | None]
+    lines: Lines
     path: Path = ()
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
@@ -67,25 +68,32 @@ class Handler:
 
 
 @contextlib.contextmanager
-def telling(what: str, folder: Folder, file: str, line: int | None) -> Iterator[None]:
+def telling(
+    what: str,
+    folder: Folder,
+    file: str,
+    line: int | None,
+    *,
+    meant: tuple[type[Exception], ...] = MEANT,
+    why: str = "an exception that is not ToolError, Throw or Fault is a mistake in the mock",
+    fix: str = "Correct it there; a failure that the caller is meant to see is raised as ToolError or Throw.",
+) -> Iterator[None]:
     """Turn what user code raises by mistake into a ``MockError`` at the user's own file and line.
 
     ``file`` and ``line`` are told where no frame of the traceback lies in the folder.
     """
     try:
         yield
-    except MEANT:
+    except meant:
         raise
     except MockError as error:
         raise error.at(*(folder.place(error) or (file, line)))  # noqa: B904 - the same error
     except (Exception, SystemExit) as error:
         at, number = folder.place(error) or (file, line)
+        if isinstance(error, ModuleNotFoundError):
+            fix = f"Install it for the Python that runs eve-mocks ({sys.executable}), or put it below {folder.shown}."
         raise MockError(
-            f"{what} raised {type(error).__name__}: {_one_line(error)}",
-            why="an exception that is not ToolError, Throw or Fault is a mistake in the mock",
-            fix="Correct it there; a failure that the caller is meant to see is raised as ToolError or Throw.",
-            file=at,
-            line=number,
+            f"{what} raised {type(error).__name__}: {_one_line(error)}", why=why, fix=fix, file=at, line=number
         ) from error
 
 

@@ -23,10 +23,13 @@ type HeaderPairs = tuple[tuple[str, str], ...]
 type FaultKind = Literal["reset", "timeout", "empty", "truncated", "malformed"]
 type OutcomeWord = Literal["mocked", "allowed", "blocked", "error"]
 
+EVENT_KEYS = ("data", "event", "id", "delay")
 FAULTS: tuple[FaultKind, ...] = ("reset", "timeout", "empty", "truncated", "malformed")
 # RFC 9110, section 5.6.2: a field name is a token.
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)")
+# HTML standard, section 9.2.5: each of these ends a line of an event stream.
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -175,7 +178,7 @@ class Event:
 
     def encode(self) -> bytes:
         head = [f"{name}: {value}" for name, value in (("event", self.event), ("id", self.id)) if value is not None]
-        return "\n".join([*head, *(f"data: {line}" for line in self.data.split("\n")), "", ""]).encode()
+        return "\n".join([*head, *(f"data: {line}" for line in _LINE_END.split(self.data)), "", ""]).encode()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, init=False)
@@ -243,11 +246,21 @@ class Response:
 
 
 def _event(given: Mapping[str, Any]) -> Event:
-    data = given.get("data", "")
+    unknown = set(given) - set(EVENT_KEYS)
+    data, name, id_ = given.get("data", ""), given.get("event"), given.get("id")
+    for key, value in (("event", name), ("id", id_)):
+        if value is not None and (isinstance(value, dict | list) or _LINE_END.search(str(value))):
+            unknown.add(f"{key}: {value!r}")
+    if unknown:
+        raise MockError(
+            f"an event cannot have {', '.join(sorted(unknown))}",
+            why=f"an event has {', '.join(EVENT_KEYS)}; event and id are one line of text",
+            fix="Correct the event.",
+        )
     return Event(
         data=data if isinstance(data, str) else encode_json(data).decode(),
-        event=given.get("event"),
-        id=None if given.get("id") is None else str(given["id"]),
+        event=None if name is None else str(name),
+        id=None if id_ is None else str(id_),
         delay=seconds(given.get("delay", 0)),
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
 # An id comes from a header or a user name and is shown in reports: printable, short, and never a path.
@@ -42,6 +42,8 @@ class Session:
         """The lock under which an answer is chosen and its handler runs; it is taken in arrival order."""
         lock = self._turns.get(mock)
         if lock is None:
+            import asyncio
+
             lock = self._turns[mock] = asyncio.Lock()
         return lock
 

@@ -1,0 +1,196 @@
+"""The mocks folder -> mocks, passages and every mistake found, each with file and line.
+
+A file is right or wrong by itself: one broken file does not hide the mistakes of another.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+from eve_mocks.document import Document
+from eve_mocks.errors import MockError
+from eve_mocks.folder import Folder
+from eve_mocks.json_text import read_json
+from eve_mocks.kinds import KINDS
+from eve_mocks.match import did_you_mean
+from eve_mocks.model import Mock, Passage
+from eve_mocks.python_file import Declarations
+from eve_mocks.router import Router
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from eve_mocks.document import Lines
+
+    # What becomes a mock or a passage once its name is known. Raises ``MockError``.
+    type Draft = Callable[[str], Mock | Passage]
+
+SUFFIXES = (".yaml", ".yml", ".json", ".py")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Mocks:
+    """What a folder holds. ``ignored`` are the names of files that hold no mock."""
+
+    folder: Path
+    mocks: list[Mock] = dataclasses.field(default_factory=list)
+    passages: list[Passage] = dataclasses.field(default_factory=list)
+    errors: list[MockError] = dataclasses.field(default_factory=list)
+    ignored: list[str] = dataclasses.field(default_factory=list)
+
+
+def load(path: Path, *, shown: str | None = None) -> Mocks:
+    """Load a folder; a missing one is empty. Raises ``MockError`` only where the folder itself cannot be read."""
+    folder = Folder.at(path, shown)
+    found = Mocks(folder=folder.path)
+    declarations = Declarations(folder)
+    stems: dict[str, Path] = {}
+    for file in _files(folder):
+        if file.suffix not in SUFFIXES or (file.exists() and not file.is_file()):
+            found.ignored.append(file.name)
+            continue
+        with _collecting(found.errors, folder.show(file)):
+            _check_name(file, stems, folder)
+            drafts = declarations.of(file) if file.suffix == ".py" else _documents(file, folder)
+            for key, draft in drafts:
+                with _collecting(found.errors, folder.show(file)):
+                    made = draft(file.stem if len(drafts) == 1 else f"{file.stem}.{key}")
+                    found.passages.append(made) if isinstance(made, Passage) else found.mocks.append(made)
+            if not drafts:
+                found.ignored.append(file.name)
+    with _collecting(found.errors, folder.shown):
+        _check_names(found)
+        Router(found.mocks, found.passages)
+    return found
+
+
+class _collecting:  # noqa: N801 - used as contextlib.suppress is
+    """Keeps the error of its block, with a file at least, and goes on."""
+
+    def __init__(self, errors: list[MockError], file: str) -> None:
+        self._errors = errors
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
+        if isinstance(error, RecursionError):
+            error = MockError(
+                "its values are nested too deeply",
+                why="neither Python nor its clients could read such an answer",
+                fix="Write it flatter.",
+            )
+        if not isinstance(error, MockError):
+            return False
+        self._errors.append(error.at(self._file, None))
+        return True
+
+
+def _files(folder: Folder) -> list[Path]:
+    """The files at the top of the folder; hidden ones are editors' and the system's."""
+    try:
+        return sorted(file for file in folder.path.iterdir() if not file.name.startswith(".") and not file.is_dir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise MockError(
+            f"the mocks folder {folder.shown} cannot be read: {error.strerror}",
+            why="without it nothing is known of what may be called",
+            fix="Make it a folder that you may read, or name another with --dir.",
+            file=folder.shown,
+        ) from error
+
+
+def _check_name(file: Path, stems: dict[str, Path], folder: Folder) -> None:
+    if not file.name.isprintable():
+        raise MockError(
+            f"the file name {file.name!r} cannot name a mock",
+            why="a mock's name is shown in reports and typed in commands",
+            fix="Rename the file.",
+            file=folder.shown,
+        )
+    twin = stems.setdefault(file.stem, file)
+    if twin is not file:
+        raise MockError(
+            f"two files are named {file.stem}: {twin.name} and {file.name}",
+            why="the file's name without its ending is the mock's name",
+            fix="Rename one of them, or merge them.",
+            file=folder.show(file),
+        )
+
+
+def _check_names(found: Mocks) -> None:
+    seen: dict[str, str] = {}
+    entries: list[Mock | Passage] = [*found.mocks, *found.passages]
+    for entry in entries:
+        if entry.name in seen:
+            raise MockError(
+                f"two mocks are named {entry.name}",
+                why=f"the other is in {seen[entry.name]}",
+                fix="Rename one of the files.",
+                file=entry.file,
+                line=entry.line,
+            )
+        seen[entry.name] = entry.file
+
+
+def _documents(file: Path, folder: Folder) -> list[tuple[str, Draft]]:
+    """The drafts of a data file, by the number of the document."""
+    shown = folder.show(file)
+    text = _read(file, shown)
+    values = [read_json(text, shown)] if file.suffix == ".json" and text.strip() else list(_yaml(text, shown))
+    if not values:
+        raise MockError(
+            f"{shown} is empty",
+            why="a mock file says at least its kind and url",
+            fix="Begin with kind: http and url: https://…, or delete the file.",
+            file=shown,
+            line=1,
+        )
+    documents = (Document(value, shown, folder, lines) for value, lines in values)
+    return [(str(n), functools.partial(_make, document)) for n, document in enumerate(documents, 1)]
+
+
+def _yaml(text: str, shown: str) -> Iterator[tuple[object, Lines]]:
+    from eve_mocks.yaml_text import read_yaml  # a folder of Python mocks needs no YAML
+
+    return read_yaml(text, shown)
+
+
+def _make(document: Document, name: str) -> Mock | Passage:
+    document.mapping(example="kind: http")
+    kind = document.required("kind", why=f"it is one of {', '.join(KINDS)}", example="http")
+    make = KINDS.get(kind.text(example="http"))
+    if make is None:
+        raise kind.error(
+            f"unknown kind {kind.value!r}",
+            why=f"a mock is one of {', '.join(KINDS)}",
+            fix=did_you_mean(kind.value, KINDS),
+        )
+    return make(name, document)
+
+
+def _read(file: Path, shown: str) -> str:
+    """UTF-8 text, with or without a byte order mark."""
+    try:
+        data = file.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise MockError(
+            f"{shown} cannot be read: {error.strerror}",
+            why="every file of the mocks folder is loaded before the command starts",
+            fix="Make it readable, or move it into a subfolder.",
+            file=shown,
+        ) from error
+    except UnicodeDecodeError as error:
+        raise MockError(
+            f"{shown} is not UTF-8 text",
+            why=f"the byte 0x{data[error.start]:02x} cannot stand there",
+            fix="Save the file as UTF-8.",
+            file=shown,
+            line=data.count(b"\n", 0, error.start) + 1,
+        ) from error

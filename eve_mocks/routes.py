@@ -1,0 +1,119 @@
+"""A table of what answers by method and path template, and which entry was nearly meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, NamedTuple
+
+from eve_mocks.errors import MockError
+from eve_mocks.match import PathTemplate, did_you_mean, normalise_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# RFC 9110, section 9, without CONNECT, which has no path; RFC 5789 (PATCH); and QUERY. ANY is ours.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "ANY")
+
+
+class Found[T](NamedTuple):
+    template: PathTemplate
+    params: dict[str, str]
+    value: T
+
+
+class Miss(NamedTuple):
+    """The entry that was nearly meant, and the first thing that differs."""
+
+    operation: str
+    difference: str
+
+
+class _Entry[T](NamedTuple):
+    template: PathTemplate
+    by_method: dict[str, T]
+
+
+class RouteTable[T]:
+    """Concrete paths are looked up; templates are tried from concrete to general."""
+
+    def __init__(self) -> None:
+        self._concrete: dict[str, _Entry[T]] = {}
+        self._general: dict[str, _Entry[T]] = {}
+
+    def add(self, method: str, template: PathTemplate, value: T) -> None:
+        """Raises ``MockError`` for an unknown method, and for a second answer to one operation."""
+        if method not in METHODS:
+            raise MockError(
+                f"unknown method {method!r} at {template.text}",
+                why=f"a method is one of {', '.join(METHODS)}",
+                fix=did_you_mean(method, METHODS),
+            )
+        if template.names or template.text.endswith("/**"):
+            entry = self._general.setdefault(template.shape, _Entry(template, {}))
+            self._general = dict(sorted(self._general.items(), key=lambda item: item[1].template))
+        else:
+            entry = self._concrete.setdefault(normalise_segment(template.text), _Entry(template, {}))
+        if method in entry.by_method:
+            raise MockError(
+                f"two routes answer {method} {template.text}",
+                why=f"the other is {method} {entry.template.text}, and only one of them could answer",
+                fix="Keep one of them.",
+            )
+        entry.by_method[method] = value
+
+    def operations(self) -> list[str]:
+        """Every operation, as ``METHOD /path/{param}``."""
+        return [f"{method} {entry.template.text}" for entry in self._entries() for method in entry.by_method]
+
+    def find(self, method: str, path: str) -> Iterator[Found[T]]:
+        """What answers, the first choice first: the nearer path, then the method itself, GET for HEAD, ANY."""
+        words = (method, "GET", "ANY") if method == "HEAD" else (method, "ANY")
+        for entry, params in self._fitting(path):
+            for word in words:
+                if word in entry.by_method:
+                    yield Found(entry.template, params, entry.by_method[word])
+
+    def miss(self, method: str, path: str) -> Miss | None:
+        """Why nothing was found: the path has other methods, or a segment differs."""
+        there = [(entry, word) for entry, _ in self._fitting(path) for word in entry.by_method]
+        if there:
+            entry, word = there[0]
+            methods = ", ".join(word for _, word in there)
+            return Miss(f"{word} {entry.template.text}", f"the method is {method}; the path has {methods}")
+        scored = [
+            (*_compare(entry.template, path), f"{method if method in entry.by_method else word} {entry.template.text}")
+            for entry in self._entries()
+            for word in list(entry.by_method)[:1]
+        ]
+        score, difference, operation = max(scored, default=(0.0, "", ""), key=lambda each: each[0])
+        return Miss(operation, difference) if score > 0 else None
+
+    def _entries(self) -> Iterator[_Entry[T]]:
+        yield from self._concrete.values()
+        yield from self._general.values()
+
+    def _fitting(self, path: str) -> Iterator[tuple[_Entry[T], dict[str, str]]]:
+        if path in self._concrete:
+            yield self._concrete[path], {}
+        for entry in self._general.values():
+            params = entry.template.match(path)
+            if params is not None:
+                yield entry, params
+
+
+def _compare(template: PathTemplate, path: str) -> tuple[float, str]:
+    """How much of a path fits a template, and the first segment that does not."""
+    wanted = template.text.removesuffix("/**").split("/")[1:]
+    given = path.split("/")[1:]
+    fit, difference = 0.0, ""
+    for number, (want, have) in enumerate(zip(wanted, given, strict=False), 1):
+        if PathTemplate(f"/{want}").match(f"/{have}") is not None:
+            fit += 1
+        elif not difference:
+            difference = f'segment {number} is "{have}", not "{want}"'
+            fit += difflib.SequenceMatcher(None, want.lower(), have.lower()).ratio() - 0.3
+    if not difference:
+        longer, shorter = (wanted, given) if len(wanted) > len(given) else (given, wanted)
+        extra = "/".join(longer[len(shorter) :])
+        difference = f'"/{extra}" is missing at the end' if longer is wanted else f'"/{extra}" is too much at the end'
+    return fit - abs(len(wanted) - len(given)) / 2, difference
