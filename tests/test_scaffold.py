@@ -1,0 +1,174 @@
+"""``add``: what it takes from where, that what it writes loads and answers, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eve_mocks import load, scaffold
+from eve_mocks.connections import Connection
+from eve_mocks.errors import MockError
+from eve_mocks.match import parse_url
+from eve_mocks.model import Headers, Request
+from eve_mocks.session import Session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eve_mocks.model import Answer
+
+CONNECTIONS = [
+    Connection(name="linear", kind="mcp", url="https://mcp.linear.app/mcp", source=".mcp.json"),
+    Connection(name="docs", kind="mcp", url="https://docs.example.com/tools", source=".mcp.json"),
+    Connection(name="files", kind="mcp", url=None, source=".mcp.json", is_local=True),
+    Connection(name="tenant", kind="mcp", url=None, source=".mcp.json"),
+]
+
+
+def blocked(host: str, *operations: str, reason: str = "unclaimed") -> dict[str, object]:
+    return {
+        "outcome": "blocked",
+        "target": host,
+        "url": f"https://{host}/",
+        "reason": reason,
+        "operations": dict.fromkeys(operations, 1),
+    }
+
+
+REPORT = {
+    "targets": [
+        {"outcome": "mocked", "target": "slack", "url": "https://slack.com/", "operations": {"POST /x": 1}},
+        blocked("logs.example.com", "GET /v1/tail", "POST /v1/lines", "POST /v1/tail"),
+        blocked("mcp.tracker.test", "POST /v2/mcp"),
+        blocked("api.pay.test", "GET /", reason="block"),
+    ]
+}
+
+
+def find(name: str, url: str | None = None, kind: str | None = None) -> scaffold.Upstream:
+    return scaffold.find(name, url=url, kind=kind, connections=CONNECTIONS, report=REPORT)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "kind", "expected"),
+    [
+        pytest.param("shop", "https://api.shop.test/v1", None, ("https://api.shop.test/v1", "http", ()), id="url"),
+        pytest.param("a", "https://a.test/mcp", None, ("https://a.test/mcp", "mcp", ()), id="mcp-by-its-path"),
+        pytest.param("a", "https://a.test/x/sse/", None, ("https://a.test/x/sse/", "mcp", ()), id="sse-by-its-path"),
+        pytest.param("a", "https://mcp.a.test/v1", None, ("https://mcp.a.test/v1", "http", ()), id="not-by-its-host"),
+        pytest.param("a", "https://a.test/mcp", "http", ("https://a.test/mcp", "http", ()), id="kind-is-said"),
+        pytest.param("linear", None, None, ("https://mcp.linear.app/mcp", "mcp", ()), id="connection"),
+        pytest.param("docs", None, None, ("https://docs.example.com/tools", "mcp", ()), id="mcp-by-its-connection"),
+        pytest.param("linear", "https://a.test/", None, ("https://a.test/", "http", ()), id="url-before-connection"),
+        pytest.param("tenant", "https://*.a.test/mcp", None, ("https://*.a.test/mcp", "mcp", ()), id="wildcard"),
+        pytest.param(
+            "logs",
+            None,
+            None,
+            (
+                "https://logs.example.com/",
+                "http",
+                (("GET", "/v1/tail"), ("POST", "/v1/lines"), ("POST", "/v1/tail")),
+            ),
+            id="blocked-by-its-short-name",
+        ),
+        pytest.param(
+            "logs",
+            "https://logs.example.com/v1",
+            None,
+            ("https://logs.example.com/v1", "http", (("GET", "/tail"), ("POST", "/lines"), ("POST", "/tail"))),
+            id="blocked-below-a-url",
+        ),
+        pytest.param(
+            "tracker", None, None, ("https://mcp.tracker.test/v2/mcp", "mcp", (("POST", "/"),)), id="blocked-mcp"
+        ),
+    ],
+)
+def test_what_is_mocked(name: str, url: str | None, kind: str | None, expected: tuple[object, ...]) -> None:
+    found = find(name, url, kind)
+    assert (found.url, found.kind, found.operations) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "message", "fix"),
+    [
+        pytest.param("a/b", "https://a.test/", "cannot be the name", "a-b", id="name-with-a-slash"),
+        pytest.param("../x", "https://a.test/", "cannot be the name", "x", id="name-that-is-a-path"),
+        pytest.param("", "https://a.test/", "cannot be the name", "notion", id="no-name"),
+        pytest.param("shop", "api.shop.test", "has no scheme", "https://api.shop.test", id="no-scheme"),
+        pytest.param("shop", "http://localhost:3000/", "on this machine", "Start a server", id="loopback"),
+        pytest.param("lienar", None, "nothing tells", "eve-mocks add linear", id="nearest-connection"),
+        pytest.param("log", None, "nothing tells", "eve-mocks add logs", id="nearest-blocked-host"),
+        pytest.param("zzz", None, "nothing tells", "eve-mocks add zzz --url", id="unknown"),
+        pytest.param("pay", None, "nothing tells", "--url", id="blocked-on-purpose"),
+        pytest.param("files", None, "is a local program", "--url", id="stdio"),
+        pytest.param("tenant", None, "known only when the agent runs", "https://*.", id="dynamic"),
+    ],
+)
+def test_what_is_refused(name: str, url: str | None, message: str, fix: str) -> None:
+    with pytest.raises(MockError) as raised:
+        find(name, url)
+    assert message in raised.value.message
+    assert fix in raised.value.fix
+
+
+def ask(folder: Path, name: str, url: str, method: str = "GET") -> Answer:
+    loaded = load.load(folder)
+    assert loaded.errors == []
+    [mock] = [mock for mock in loaded.mocks if mock.name == name]
+    request = Request(method=method, target=parse_url(url), headers=Headers())
+    return asyncio.run(mock.answer(request, Session("test")))
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
+@pytest.mark.parametrize("name", ["logs", "a-b", "1st", "class", "http_mock"])
+def test_what_is_written_loads_and_answers(tmp_path: Path, name: str, python: bool) -> None:
+    folder = tmp_path / "not" / "there" / "mocks"
+    written = scaffold.add(name, find(name, "https://logs.example.com/"), folder, "mocks", python=python)
+    assert written == f"mocks/{name}.{'py' if python else 'yaml'}"
+    assert b'"ok": true' in ask(folder, name, "https://logs.example.com/v1/tail").response.body
+    assert ask(folder, name, "https://logs.example.com/v1/other").response.status == 404
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
+@pytest.mark.parametrize("path", ["", "any/path", "v1/charges?a=1"])
+def test_without_known_operations_everything_is_answered(tmp_path: Path, python: bool, path: str) -> None:
+    scaffold.add("pay", find("pay", "https://api.pay.test"), tmp_path, "mocks", python=python)
+    assert b'"ok": true' in ask(tmp_path, "pay", f"https://api.pay.test/{path}", "PUT").response.body
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
+def test_an_mcp_mock_has_a_tool(tmp_path: Path, python: bool) -> None:
+    scaffold.add("linear", find("linear"), tmp_path, "mocks", python=python)
+    [mock] = load.load(tmp_path).mocks
+    assert (mock.kind, mock.operations()) == ("mcp", ["ping"])
+
+
+@pytest.mark.parametrize("file", ["pay.yaml", "pay.yml", "pay.json", "pay.py"])
+def test_nothing_is_overwritten(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text("mine")
+    with pytest.raises(MockError, match=f"mocks/{file} exists"):
+        scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file, "mine")]
+
+
+def test_a_url_that_is_mocked_already_is_refused(tmp_path: Path) -> None:
+    scaffold.add("pay", find("pay", "https://api.pay.test/v1"), tmp_path, "mocks", python=False)
+    with pytest.raises(MockError, match="mocked already, by pay"):
+        scaffold.add("pay2", find("pay2", "https://API.pay.test:443/v1/"), tmp_path, "mocks", python=True)
+    scaffold.add("files", find("files", "https://api.pay.test/v1/files"), tmp_path, "mocks", python=True)
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["files.py", "pay.yaml"]
+
+
+def test_a_broken_neighbour_does_not_hinder(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("kind: htpt\n")
+    assert scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mocks").write_text("a file")
+    with pytest.raises(MockError) as raised:
+        scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path / "mocks", "mocks", python=False)
+    assert "mocks" in raised.value.message
