@@ -27,6 +27,7 @@ class ToolCall:
 
     def __init__(self, tools: Mapping[str, Tool], request: Request, session: str, state: Callable[[], Any]) -> None:
         self.task: asyncio.Task[Any] | None = None  # in which the answer is being made
+        self.abandoned = False  # whether the client hung up meanwhile
         self.response: Response | None = None  # in place of the SDK's
         self.delay = 0.0
         self.fault: FaultKind | None = None

@@ -16,6 +16,7 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, PaginatedRequestPar
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from eve_mocks.kinds.mcp.call import NoAnswer, ToolCall
+from eve_mocks.kinds.mcp.results import failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -122,7 +123,8 @@ class Service:
         try:
             await self._manager.handle_request(scope, receive, send)
         finally:
-            if call.task is not None:  # within an MCP session, the SDK lets a handler run on when the client hangs up
+            if call.task is not None:  # the client hung up, and the turn is not given on before the handler has ended
+                call.abandoned = True
                 call.task.cancel()
                 await asyncio.wait([call.task])
         answered = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
@@ -141,6 +143,12 @@ class Service:
         except NoAnswer as error:
             # MCP 2026-07-28, Tools, Error Handling: an unknown tool is a protocol error.
             raise MCPError(INVALID_PARAMS, str(error)) from error
+        except asyncio.CancelledError:
+            if not call.abandoned or call.task is None:
+                raise
+            # An MCP session outlives its requests: for it this is an answer that nobody reads.
+            call.task.uncancel()
+            return failed("cancelled")
         finally:
             call.task = None
 
