@@ -147,7 +147,7 @@ def list_(folder: Folder, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     elif rows:
-        click.echo(render.table(rows, ("status", "name", "kind", "url", "source"), sys.stdout))
+        click.echo(render.table(rows, ("status", "name", "kind", "url", "source"), colour=render.colours(sys.stdout)))
     else:
         click.echo(f"{folder.shown} is empty and no connection is declared: every call is blocked.", err=True)
         click.echo("Begin with: eve-mocks add NAME --url https://api.example.com/", err=True)
@@ -160,17 +160,16 @@ def list_(folder: Folder, *, as_json: bool) -> None:
 @click.option("--python", is_flag=True, help="Write a Python file, for answers that are computed.")
 @click.pass_obj
 def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python: bool) -> None:
-    """Write a mock that answers at once, for you to fill in; nothing is overwritten.
+    """Write a mock that answers at once, for you to fill in.
 
-    Without --url, NAME is a connection of this project or a host that the last run blocked.
+    Nothing is overwritten. Without --url, NAME is a connection of this project or a host that the last run blocked.
     """
-    from eve_mocks import connections, scaffold
-    from eve_mocks import report as reports
+    from eve_mocks import archive, connections, scaffold
 
     declared, mistakes = connections.read(Path())
     _raise_all(mistakes)
     try:
-        last = reports.find(None)
+        last = archive.find(None)
     except MockError:  # no run yet
         last = None
     upstream = scaffold.find(name, url=url, kind=kind, connections=declared, report=last)
