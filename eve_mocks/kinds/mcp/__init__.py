@@ -26,7 +26,7 @@ OFFERED = ("args", "request", "state", "session")
 def from_document(name: str, document: Document) -> McpMock:
     """A mock of a YAML or JSON file. Raises ``MockError``."""
     document.mapping(KEYS)
-    return _mock(name, document, handlers={}, docs={}, seed=None)
+    return _mock(name, document, handlers={}, docs={}, seed=dict)
 
 
 def mcp_mock(
@@ -53,7 +53,7 @@ class McpDeclaration(Declared):
     def __init__(self, given: dict[str, Any], seed: Any) -> None:
         super().__init__()
         self._given = given
-        self._seed = seed
+        self._seed = dict if seed is None else seed
         self._functions: list[tuple[str, Callable[..., Any]]] = []
 
     @overload

@@ -30,8 +30,8 @@ class McpMock:
         file: str,
         line: int | None,
         tools: Mapping[str, Tool],
-        seed: Any = None,
-        sessions: bool = False,
+        seed: Any,
+        sessions: bool,
     ) -> None:
         self.name = name
         self.url = url
