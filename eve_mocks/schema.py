@@ -6,14 +6,15 @@ that is not plainly valid.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import jsonschema.protocols
 
@@ -45,13 +46,15 @@ class Schema:
 
     @functools.cached_property
     def _validator(self) -> jsonschema.protocols.Validator:
-        from jsonschema.validators import Draft202012Validator, validator_for
+        from jsonschema.validators import Draft202012Validator, extend, validator_for
         from referencing.jsonschema import EMPTY_REGISTRY
 
         # MCP (2026-07-28, Tool): 2020-12 unless $schema names another. A registry of its own keeps the library from
         # downloading what a $ref names.
         dialect = validator_for(self.schema, default=Draft202012Validator)
-        return dialect(self.schema, registry=EMPTY_REGISTRY)
+        patterns = {key: _lenient(dialect.VALIDATORS[key]) for key in ("pattern", "patternProperties")}
+        lenient: type[jsonschema.protocols.Validator] = extend(dialect, patterns)  # type: ignore[no-untyped-call]
+        return lenient(self.schema, registry=EMPTY_REGISTRY)
 
 
 def fault_of(schema: Json) -> str | None:
@@ -62,14 +65,27 @@ def fault_of(schema: Json) -> str | None:
         return f"{schema!r} is neither an object nor true or false"
     if not isinstance(schema.get("$schema", ""), str):
         return f"$schema: {schema['$schema']!r} is not a URI"
+    from jsonschema import FormatChecker
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import Draft202012Validator, validator_for
 
+    no_formats = FormatChecker(formats=())  # a pattern is ECMAScript's, which Python cannot judge
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        dialect = validator_for(schema, default=Draft202012Validator)
+        dialect.check_schema(schema, format_checker=no_formats)  # type: ignore[call-arg]  # the stubs lack it
     except SchemaError as error:
         return _told(error.path, error.message)
     return None
+
+
+def _lenient(keyword: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
+    """A keyword that holds for a pattern that Python cannot read: patterns are ECMAScript's."""
+
+    def check(*arguments: Any) -> Iterator[Any]:
+        with contextlib.suppress(re.error):
+            yield from keyword(*arguments) or ()
+
+    return check
 
 
 def _told(path: Iterable[str | int], message: str) -> str:
@@ -123,27 +139,18 @@ def _named_schemas(value: Json) -> bool:
     return isinstance(value, dict) and all(map(_is_plainly_valid, value.values()))
 
 
-def _pattern(value: Json) -> bool:
-    try:
-        re.compile(value)
-    except (re.error, TypeError):
-        return False
-    return True
-
-
 _PLAIN: dict[str, Callable[[Json], bool]] = {
     "$schema": lambda value: value in _DIALECTS,
     "$ref": lambda value: isinstance(value, str) and value.startswith("#/"),
     "type": _type,
     "required": _names,
     "enum": lambda value: isinstance(value, list) and bool(value),
-    "pattern": _pattern,
-    **dict.fromkeys(("$comment", "title", "description", "format"), _text),
+    **dict.fromkeys(("$comment", "title", "description", "format", "pattern"), _text),
     **dict.fromkeys(("const", "default"), _anything),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
     **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly"), _flag),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), _schemas),
-    **dict.fromkeys(("properties", "$defs", "definitions"), _named_schemas),
+    **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions"), _named_schemas),
     **dict.fromkeys(("items", "additionalProperties", "propertyNames", "not", "contains"), _is_plainly_valid),
 }

@@ -26,7 +26,9 @@ VALID = {
         "$defs": {"label": {"anyOf": [{"type": "string"}, {"not": {"type": "integer"}}]}},
         "x-mcp-header": "Title",
     },
-    "uncommon keywords": {"type": "object", "patternProperties": {"^x": True}, "unevaluatedProperties": False},
+    "uncommon keywords": {"type": "object", "dependentRequired": {"a": ["b"]}, "unevaluatedProperties": False},
+    "ECMAScript": {"pattern": r"^\p{L}(?<rest>.*)$", "patternProperties": {r"\p{L}": True}},
+    "ECMAScript, at a second look": {"pattern": r"\p{L}", "unevaluatedProperties": False},
     "unknown keywords": {"type": "object", "nullable": True},
     "draft 7 tuple": {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -58,7 +60,7 @@ INVALID = {
     "bound as in draft 4": {"minimum": 1, "exclusiveMinimum": True},
     "tuple as in draft 7": {"items": [{"type": "string"}]},
     "empty allOf": {"allOf": []},
-    "pattern that is none": {"pattern": "["},
+    "pattern is a number": {"pattern": 3},
     "title is a number": {"title": 3},
 }
 
@@ -133,6 +135,11 @@ def test_a_reference_that_leads_nowhere_is_an_error_and_never_a_download(referen
     monkeypatch.setattr("urllib.request.urlopen", lambda *_: pytest.fail("a schema was downloaded"))
     with pytest.raises(MockError, match=r"refers to"):
         Schema({"$ref": reference}).problems({})
+
+
+def test_a_pattern_that_python_cannot_read_refuses_nothing():
+    schema = {"properties": {"a": {"pattern": r"^\p{L}+$"}, "b": {"pattern": "^[a-z]+$"}}}
+    assert Schema(schema).problems({"a": "1", "b": "1"}) == ["b: '1' does not match '^[a-z]+$'"]
 
 
 def test_a_schema_is_compiled_once():

@@ -62,10 +62,22 @@ class ToolCall:
             self.fault = error.kind
             return failed(str(error))
         except MockError as error:
-            if tool.handler is not None:
-                error.at(tool.handler.file, tool.handler.line)
-            self.error = f"{error.where}: {error.message}" if error.where else error.message
-            return failed(str(error))
+            return self._broken(tool, error)
+        except (ValueError, RecursionError) as error:  # of json, or of a schema that refers to itself
+            return self._broken(
+                tool,
+                MockError(
+                    f"{type(error).__name__}: {error}",
+                    why=f"the mock failed while it answered {name}",
+                    fix="Correct what it answers with.",
+                ),
+            )
+
+    def _broken(self, tool: Tool, error: MockError) -> Result:
+        if tool.handler is not None:
+            error.at(tool.handler.file, tool.handler.line)
+        self.error = f"{error.where}: {error.message}" if error.where else error.message
+        return failed(str(error))
 
     def _respond(self, tool: Tool, response: Response) -> Result:
         """A handler's ``Response``: JSON or text of a 200 is the tool's value, anything else goes out as it is."""

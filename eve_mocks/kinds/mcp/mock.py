@@ -49,11 +49,13 @@ class McpMock:
         return request.method == "POST"
 
     async def warm(self) -> None:
-        """Import and start the SDK, so that the first call need not wait for it."""
-        await self._service()
+        """Import the SDK, so that the first call need not wait for it."""
+        import asyncio
+
+        await asyncio.to_thread(_import)
 
     async def close(self) -> None:
-        """End what ``warm``, or the first call, began."""
+        """End what the first call began."""
         if self._starting is not None:
             await (await self._starting).close()
 

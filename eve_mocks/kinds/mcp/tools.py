@@ -12,7 +12,7 @@ from eve_mocks.match import did_you_mean
 from eve_mocks.schema import Schema, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from eve_mocks.document import Document
     from eve_mocks.handler import Handler
@@ -65,19 +65,18 @@ def build(name: str, document: Document, handlers: Mapping[str, Handler], docs: 
 
     Raises ``MockError``.
     """
-    described = dict(_pulled(name, document))
+    pulled = snapshot.tools(name, document.folder)
+    described = {} if pulled is None else _definitions(pulled, known=None)
     if "tools" in document:
         described |= _definitions(document.part("tools"), known=_KEYS)
     results = document.part("results") if "results" in document else None
     fixed = {} if results is None else results.mapping(example="{list_issues: {issues: []}}")
-    names = [*(tool for tool in described if tool in fixed or tool in handlers)]
-    for tool in dict.fromkeys((*fixed, *handlers)):
-        if tool not in described:
-            if described:
-                raise _unknown(tool, described, results if tool in fixed else None, handlers.get(tool))
-            names.append(tool)
+    answered = dict.fromkeys((*fixed, *handlers))
+    for tool in answered:
+        if described and tool not in described:
+            raise _unknown(tool, described, results if tool in fixed else None, handlers.get(tool))
     tools = {}
-    for tool in names:
+    for tool in [tool for tool in described if tool in answered] or answered:
         definition = described.get(tool) or _undescribed(tool, docs.get(tool))
         output = definition.get("outputSchema")
         tools[tool] = Tool(
@@ -91,11 +90,6 @@ def build(name: str, document: Document, handlers: Mapping[str, Handler], docs: 
             with results.part(tool).placing():
                 tools[tool].complete(fixed[tool])
     return tools
-
-
-def _pulled(name: str, document: Document) -> Iterator[tuple[str, Definition]]:
-    pulled = snapshot.tools(name, document.folder)
-    return iter(()) if pulled is None else iter(_definitions(pulled, known=None).items())
 
 
 def _definitions(document: Document, *, known: tuple[str, ...] | None) -> dict[str, Definition]:
