@@ -1,0 +1,139 @@
+"""``python -P -m eve_mocks.proxy LISTEN_FD CONTROL_FD``: the life of the proxy process, as the wrapper directs it.
+
+On the control socket, JSON by line: settings come in, ``ready`` or ``error`` goes out; ``finish`` comes in, the
+``report`` goes out. When the wrapper is gone, so is the proxy at once: what is left of the command loses the network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import json
+import logging
+import os
+import resource
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from eve_mocks.calls import CallLog
+from eve_mocks.dispatch import Dispatcher
+from eve_mocks.errors import MockError
+from eve_mocks.load import load
+from eve_mocks.proxy.carrier import Carrier
+from eve_mocks.proxy.certificates import Certificates
+from eve_mocks.proxy.listener import Listener
+from eve_mocks.proxy.upstream import Upstreams
+from eve_mocks.report import Tally
+from eve_mocks.router import Router
+from eve_mocks.session import Sessions
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The first line of the control socket."""
+
+    folder: Path
+    folder_name: str
+    log: Path | None
+    session: str
+    eve_dev: bool
+    ca: Path
+    upstreams: Upstreams
+
+    @classmethod
+    def parse(cls, line: str) -> Settings:
+        given: dict[str, Any] = json.loads(line)
+        return cls(
+            folder=Path(given["folder"]),
+            folder_name=given["folderName"],
+            log=Path(given["log"]) if given.get("log") else None,
+            session=given["session"],
+            eve_dev=given["eveDev"],
+            ca=Path(given["ca"]),
+            upstreams=Upstreams(given.get("upstreamProxies"), given.get("upstreamCa") or ()),
+        )
+
+
+class Control:
+    """The wrapper's end of the line, from here."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd)
+        self._lines = self._socket.makefile("r", encoding="utf-8")
+
+    def read(self) -> str:
+        """The next line; empty when the wrapper is gone."""
+        return self._lines.readline()
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+
+async def serve(settings: Settings, sock: socket.socket, control: Control) -> None:
+    """Serve until the wrapper says ``finish``. Raises ``MockError`` where the mocks are wrong."""
+    mocks = load(settings.folder, shown=settings.folder_name)
+    if mocks.errors:
+        raise mocks.errors[0]
+    tally = Tally()
+    record = CallLog(settings.log, tally)
+    dispatcher = Dispatcher(
+        Router(mocks.mocks, mocks.passages),
+        Sessions(settings.session),
+        record,
+        eve_dev=settings.eve_dev,
+        folder=settings.folder_name,
+    )
+    token = secrets.token_urlsafe(32)
+    carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
+    listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
+    await listener.start(sock)
+    control.send({"ready": True})
+    if dispatcher.router.allows():
+        carrier.prepare()
+    await _finish(control)
+    await listener.stop()
+    record.close()
+    control.send({"report": tally.as_json()})
+
+
+async def _finish(control: Control) -> None:
+    """Wait for ``finish``, on a thread that a busy loop does not keep waiting."""
+    line = await asyncio.get_running_loop().run_in_executor(None, functools.partial(_read_or_die, control))
+    if "finish" not in json.loads(line):
+        raise ValueError(f"the wrapper said {line!r}")
+
+
+def _read_or_die(control: Control) -> str:
+    line = control.read()
+    if not line:
+        os._exit(1)
+    return line
+
+
+def main(listen_fd: int, control_fd: int) -> int:
+    """Run the proxy on two inherited file descriptors."""
+    os.dup2(sys.stderr.fileno(), 1)  # what mock files print does not belong to the command's output
+    logging.basicConfig(level=logging.ERROR, format="eve-mocks: %(message)s")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    control = Control(control_fd)
+    sock = socket.socket(fileno=listen_fd)
+    try:
+        line = control.read()
+        if not line:
+            return 1
+        asyncio.run(serve(Settings.parse(line), sock, control))
+    except MockError as error:
+        control.send({"error": error.as_json()})
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

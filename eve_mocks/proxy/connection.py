@@ -1,0 +1,129 @@
+"""What is known of a connection before its first request, and what the requests on it may therefore ask for.
+
+The authority is that of the connection: names that disagree are an attempt, or a mistake, to be routed by one name
+and answered by another (contract, section 2).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import functools
+import re
+
+from eve_mocks.match import BadURL, normalise_host, normalise_path, parse_url
+from eve_mocks.model import URL
+
+_AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:@/?#\[\]]+)(?::(?P<port>\d{1,5})?)?")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """``host`` is None where the client speaks to the proxy itself; ``sni`` is the name it asked for in TLS."""
+
+    client_port: int
+    host: str | None = None
+    port: int = 0
+    scheme: str = "http"
+    sni: str | None = None
+    user: str | None = None
+
+    @property
+    def url(self) -> URL:
+        return URL(self.scheme, self.host or "", self.port, "/")
+
+
+class BadTarget(ValueError):
+    """The request target cannot be read, or has no meaning here: 400."""
+
+
+class Disagreement(ValueError):
+    """The names of one request disagree. ``target`` is what it would have been by the connection's name."""
+
+    def __init__(self, why: str, target: URL) -> None:
+        super().__init__(why)
+        self.target = target
+
+
+def parse_authority(text: str, default_port: int) -> tuple[str, int]:
+    """Host and port of ``host[:port]``, normalised. Raises ``BadTarget``."""
+    found = _AUTHORITY.fullmatch(text)
+    if found is None:
+        raise BadTarget(f"{text[:100]!r} is not host:port")
+    try:
+        host = normalise_host(found["host"])
+    except BadURL as error:
+        raise BadTarget(str(error)) from error
+    port = int(found["port"] or default_port)
+    if not 0 < port < 65536:
+        raise BadTarget(f"{port} is not a port")
+    return host, port
+
+
+_cached_authority = functools.lru_cache(maxsize=4096)(parse_authority)
+
+
+def target_of(raw: str, host_header: str | None, connection: Connection) -> URL:
+    """The URL that a request asks for. Raises ``BadTarget`` or ``Disagreement``."""
+    if _ABSOLUTE.match(raw):
+        try:
+            target = parse_url(raw)
+        except BadURL as error:
+            raise BadTarget(f"the request target is not a URL: {error}") from error
+    elif connection.host is None:
+        raise BadTarget("this is a proxy: it takes CONNECT, and requests whose target is a whole URL")
+    elif raw.startswith("/") or raw == "*":
+        path, _, query = raw.partition("?")
+        target = URL(connection.scheme, connection.host, connection.port, normalise_path(path), query)
+    else:
+        raise BadTarget("the request target is neither a path nor a URL")
+    check_authority(target, host_header, connection)
+    return target
+
+
+def check_authority(target: URL, host_header: str | None, connection: Connection) -> None:
+    """Raise ``Disagreement`` unless connection, SNI, target and Host name one origin."""
+    wanted = (target.host, target.port)
+    names: list[tuple[str, str]] = []
+    agree = True
+    if connection.host is not None:
+        names.append(("the connection is to", f"{connection.url.origin}"))
+        agree = connection.url.origin == target.origin
+        if connection.sni is not None:
+            names.append(("TLS asks for", connection.sni))
+            agree = agree and _host(connection.sni) == connection.host
+    if not agree or connection.host is None:
+        names.append(("the target is", target.origin))
+    if host_header is not None:
+        names.append(("Host is", host_header))
+        try:
+            agree = agree and _cached_authority(host_header, URL.DEFAULT_PORTS[target.scheme]) == wanted
+        except BadTarget:
+            agree = False
+    if not agree:
+        why = "The names of the request disagree: " + ", ".join(f"{what} {name}" for what, name in names) + "."
+        known = connection.url if connection.host is not None else target
+        raise Disagreement(why, dataclasses.replace(target, scheme=known.scheme, host=known.host, port=known.port))
+
+
+def _host(sni: str) -> str | None:
+    try:
+        return normalise_host(sni)
+    except BadURL:
+        return None
+
+
+def proxy_user(header: str | None) -> str | None:
+    """The user name of ``Proxy-Authorization: Basic`` (RFC 7617); what cannot be read is given as it is."""
+    if header is None:
+        return None
+    scheme, _, credentials = header.partition(" ")
+    if scheme.lower() != "basic":
+        return header
+    try:
+        user = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
+    except (binascii.Error, UnicodeDecodeError):
+        return header
+    return user or None

@@ -1,0 +1,382 @@
+"""HTTP/1.1 toward the client: requests are read with h11, and answered by the dispatcher.
+
+One request is answered at a time; what is pipelined behind it waits. A message that is not clearly framed is refused
+before anything of it reaches a handler (RFC 9112, section 11.2, on request smuggling).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote_from_bytes
+
+import h11
+
+from eve_mocks.dispatch import Exchange
+from eve_mocks.encoding import LIMIT, BadEncoding, decode
+from eve_mocks.match import is_loopback
+from eve_mocks.model import URL, Headers, Passage, Request, Response
+from eve_mocks.proxy import forward, reply
+from eve_mocks.proxy.connection import (
+    BadTarget,
+    Connection,
+    Disagreement,
+    parse_authority,
+    proxy_user,
+    target_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from eve_mocks.dispatch import Dispatcher
+    from eve_mocks.model import Call, Peer
+
+log = logging.getLogger(__name__)
+
+# Request line and header fields together; most servers take 8 to 64 KiB.
+_HEAD_LIMIT = 64 * 1024
+# What may wait behind the request that is being answered before the client is slowed down.
+_PIPELINE_LIMIT = 256 * 1024
+# How long what a client still sends is read and dropped after an early answer, which a reset would destroy.
+_LINGER = 1.0
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+# Between the client and a proxy (RFC 9110, section 7.6.1, and the older Proxy-Connection).
+HOP_HEADERS = ("proxy-authorization", "proxy-connection")
+
+
+class Lanes(Protocol):
+    """Where a connection goes on, once a request says that it is not for this one. The listener has them."""
+
+    dispatcher: Dispatcher
+    token: str
+
+    def peer(self, connection: Connection) -> Peer: ...
+    def keep(self, task: asyncio.Task[None]) -> None: ...
+    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes) -> None: ...
+    def pass_on(self, transport: asyncio.Transport, connection: Connection, data: bytes) -> None: ...
+    def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None: ...
+
+
+@dataclasses.dataclass(slots=True)
+class Incoming:
+    """A request whose body is being read."""
+
+    request: Request
+    connection: Connection
+    refused: tuple[str, str] | None = None  # reason and why: answered by ``Dispatcher.refuse``, whatever it asks for
+    parts: list[bytes] = dataclasses.field(default_factory=list)
+    size: int = 0
+    awaited: asyncio.Future[bytes] | None = None  # set where the answer was made before the body came
+
+
+class Http1(asyncio.Protocol):
+    """Serves the requests of one connection, to a known destination or to the proxy itself."""
+
+    def __init__(self, lanes: Lanes, connection: Connection) -> None:
+        self._lanes = lanes
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self.conn = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_LIMIT)
+        self.transport: asyncio.Transport
+        self._pending = bytearray()  # received, and not yet given to h11
+        self._scanned = 0  # so much of it holds no end of a head
+        self._incoming: Incoming | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._drain: asyncio.Future[None] | None = None
+        self._over = False  # nothing more is read here
+
+    # Events of the transport.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._over:
+            return
+        try:
+            if self._incoming is not None:
+                self.conn.receive_data(data)
+                self._read_body(self._incoming)
+            else:
+                self._pending += data
+            if self._task is None:
+                self._read_requests()
+            elif len(self._pending) > _PIPELINE_LIMIT:
+                self.transport.pause_reading()
+        except Exception:
+            # Nothing leaves through this lane, so there is nothing to undo: the client sees a dead connection.
+            log.exception("a connection was dropped because of an error inside eve-mocks")
+            self.transport.abort()
+
+    def eof_received(self) -> bool:
+        """The client hung up, or sends no more: what could be answered at once has been, the rest is cancelled."""
+        if self._task is not None:
+            self._task.cancel()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._over = True
+        if self._task is not None:
+            self._task.cancel()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self._drain = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        drain, self._drain = self._drain, None
+        if drain is not None and not drain.done():
+            drain.set_result(None)
+
+    async def drained(self) -> None:
+        if self._drain is not None:
+            await self._drain
+
+    # Reading.
+
+    def _read_requests(self) -> None:
+        """Read and answer what has arrived, until something has to be waited for."""
+        while self._task is None and self._incoming is None and not self._over:
+            if not self.transport.is_reading() and not self.transport.is_closing():
+                self.transport.resume_reading()
+            # RFC 9112, section 2.2: an empty line before the request line is ignored.
+            while self._pending[:2] == b"\r\n":
+                del self._pending[:2]
+            found = _END_OF_HEAD.search(self._pending, max(0, self._scanned - 3))
+            self._scanned = len(self._pending)
+            if (found.end() if found else self._scanned) > _HEAD_LIMIT:
+                self._refuse_message(f"the head of the request is larger than {_HEAD_LIMIT} bytes")
+            elif found is None:
+                return
+            else:
+                raw = bytes(self._pending)
+                self._pending.clear()
+                self._scanned = 0
+                self._read_head(raw)
+
+    def _read_head(self, raw: bytes) -> None:
+        try:
+            self.conn.receive_data(_ascii_request_line(raw))
+            event = self.conn.next_event()
+            assert isinstance(event, h11.Request)  # noqa: S101 - the head is whole
+            self._begin(event, raw)
+        except (h11.RemoteProtocolError, BadTarget) as error:
+            unsupported = isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 501
+            self._refuse_message(str(error), status=501 if unsupported else 400)
+        else:
+            if self._incoming is not None:
+                self._read_body(self._incoming)
+
+    def _begin(self, event: h11.Request, raw: bytes) -> None:
+        """Decide by the head of a request where it goes: elsewhere with the connection, or to a mock."""
+        headers = Headers(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items()
+        )
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise BadTarget("the request has both Transfer-Encoding and Content-Length")
+        connection, forwarded = self._connection, False
+        if connection.host is None:
+            known = forward.unwrap(headers, self._lanes.token)
+            if known is not None:
+                connection, forwarded = known, True
+                headers = headers.without(*forward.HEADERS)
+            else:
+                connection = dataclasses.replace(connection, user=proxy_user(headers.get("proxy-authorization")))
+                headers = headers.without(*HOP_HEADERS)
+        method, raw_target = event.method.decode("ascii"), event.target.decode("ascii")
+        if method == "CONNECT":
+            self._connect(raw_target, connection)
+            return
+        refused = None
+        try:
+            target = target_of(raw_target, _host(headers), connection)
+        except Disagreement as error:
+            target, refused = error.target, ("authority", str(error))
+        entry = self._lanes.dispatcher.resolve(target)
+        if refused is None and connection.host is None and is_loopback(target.host):
+            self._over = True
+            self._lanes.relay(self.transport, target, forward.origin_form(event, target) + self.conn.trailing_data[0])
+        elif refused is None and not forwarded and isinstance(entry, Passage) and entry.kind == "allow":
+            self._over = True
+            self._lanes.pass_on(self.transport, self._connection, raw)
+        else:
+            request = Request(method=method, target=target, headers=headers)
+            self._incoming = Incoming(request, connection, refused)
+            if self.conn.they_are_waiting_for_100_continue:
+                self._expect(self._incoming)
+
+    def _connect(self, authority: str, connection: Connection) -> None:
+        if connection.host is not None:
+            raise BadTarget("CONNECT inside a connection to an upstream")
+        host, port = parse_authority(authority, 443)
+        self._over = True
+        rest = self.conn.trailing_data[0]
+        self._lanes.tunnel(self.transport, dataclasses.replace(connection, host=host, port=port), rest)
+
+    def _expect(self, incoming: Incoming) -> None:
+        if incoming.refused is not None or not self._lanes.dispatcher.reads_body(incoming.request):
+            self._start(self._answer_early(incoming))
+        else:
+            self._continue()
+
+    def _continue(self) -> None:
+        self.transport.write(self.conn.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
+
+    def _read_body(self, incoming: Incoming) -> None:
+        try:
+            while not isinstance(event := self.conn.next_event(), h11.EndOfMessage):
+                if not isinstance(event, h11.Data):
+                    return
+                incoming.parts.append(bytes(event.data))
+                incoming.size += len(event.data)
+                if incoming.size > LIMIT:
+                    self._refuse_message(f"the body is larger than {LIMIT} bytes", status=413)
+                    return
+        except h11.RemoteProtocolError as error:
+            self._refuse_message(str(error))
+            return
+        self._incoming = None
+        self._pending += self.conn.trailing_data[0]
+        body = b"".join(incoming.parts)
+        if incoming.awaited is None:
+            self._start(self._answer(incoming, body))
+        elif not incoming.awaited.done():
+            incoming.awaited.set_result(body)
+
+    # Answering.
+
+    async def _answer(self, incoming: Incoming, body: bytes) -> None:
+        status = 403
+        codings = incoming.request.headers.get("content-encoding")
+        if codings and incoming.refused is None:
+            try:
+                body = decode(body, codings)
+            except BadEncoding as error:
+                incoming.refused, status = ("message", f"{error}."), 400
+        await reply.send(self, await self._exchange(incoming, body, status))
+
+    async def _answer_early(self, incoming: Incoming) -> None:
+        """Answer ``Expect: 100-continue``: an error at once, anything else when the body has come after all."""
+        exchange = await self._exchange(incoming, b"")
+        assert exchange.response is not None  # noqa: S101 - this lane answers itself
+        if exchange.response.status >= 400:
+            self._incoming = None
+            await reply.send(self, exchange, close=True)
+            return
+        if self._incoming is incoming:  # else the client did not wait, and the body is here
+            self._continue()
+            incoming.awaited = self._loop.create_future()
+            try:
+                await incoming.awaited
+            except asyncio.CancelledError:
+                exchange.finish(status=None, error="cancelled: the client hung up", cancelled=True)
+                raise
+        body = b"".join(incoming.parts)
+        exchange.note(request_body=body, request_bytes=len(body))
+        await reply.send(self, exchange)
+
+    async def _exchange(self, incoming: Incoming, body: bytes, status: int = 403) -> Exchange:
+        def peer() -> Peer:
+            return self._lanes.peer(incoming.connection)
+
+        request, user = dataclasses.replace(incoming.request, body=body), incoming.connection.user
+        if incoming.refused is None:
+            return await self._lanes.dispatcher.answer(request, user=user, peer=peer)
+        reason, why = incoming.refused
+        return self._lanes.dispatcher.refuse(request, reason=reason, why=why, status=status, user=user, peer=peer)
+
+    def _start(self, answering: Coroutine[Any, Any, None]) -> None:
+        """Run an answer; one that waits for nothing is done when this returns."""
+        task = asyncio.Task(answering, loop=self._loop, eager_start=True)
+        if task.done():
+            self._settle(task)
+        else:
+            self._task = task
+            self._lanes.keep(task)
+            task.add_done_callback(self._resume)
+
+    def _resume(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        self._settle(task)
+        self.data_received(b"")
+
+    def _settle(self, task: asyncio.Task[None]) -> None:
+        """Make the connection ready for the next request, or close it."""
+        if self._over:
+            return
+        if task.cancelled() or self.transport.is_closing():
+            self._over = True
+        elif (error := task.exception()) is not None:
+            log.error("a connection was dropped because of an error inside eve-mocks", exc_info=error)
+            self._over = True
+            self.transport.abort()
+        elif self.conn.our_state is h11.DONE and self.conn.their_state is h11.DONE:
+            if self._pending:  # goes through _read_head, so h11 must not have read on
+                self.conn = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_LIMIT)
+            else:
+                self.conn.start_next_cycle()
+        else:
+            self._close(linger=self.conn.their_state is h11.SEND_BODY)
+
+    def _refuse_message(self, why: str, *, status: int = 400) -> None:
+        """Answer a message that cannot be trusted, and close: where it ends is not known."""
+        incoming, self._incoming = self._incoming, None
+        if self._task is not None:
+            self._task.cancel()  # an early answer that waits for the body
+        connection = self._connection if incoming is None else incoming.connection
+        request = (
+            Request(method="?", target=connection.url, headers=Headers()) if incoming is None else incoming.request
+        )
+        if incoming is None and connection.host is None:  # it was for the proxy itself, and asked for nothing yet
+            exchange = Exchange(request, session="", record=_forget)
+            exchange.response = Response(status, text=f"eve-mocks: {why}\n")
+        else:
+            exchange = self._lanes.dispatcher.refuse(
+                request,
+                reason="message",
+                why=f"The request is not valid HTTP: {why}.",
+                status=status,
+                user=connection.user,
+                peer=lambda: self._lanes.peer(connection),
+            )
+        assert exchange.response is not None  # noqa: S101 - set above
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            reply.whole(self, exchange, exchange.response, close=True)
+        else:
+            exchange.finish(status=None)
+        self._close(linger=True)
+
+    def _close(self, *, linger: bool) -> None:
+        """Close. Data that nobody reads would turn that into a reset, so it may be read and dropped for a while."""
+        self._over = True
+        if not linger:
+            self.transport.close()
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._loop.call_later(_LINGER, self.transport.close)
+
+
+def _forget(call: Call) -> None:
+    """Stand in for the log where there is nothing to tell."""
+
+
+def _host(headers: Headers) -> str | None:
+    """The Host field; clients that send names of other scripts as they are send UTF-8."""
+    host = headers.get("host")
+    if host is None or host.isascii():
+        return host
+    return host.encode("latin-1").decode("utf-8", "replace")
+
+
+def _ascii_request_line(raw: bytes) -> bytes:
+    """Percent-encode what a client left unencoded in its request target, as curl does; RFC 3986 allows ASCII alone."""
+    line, end, rest = raw.partition(b"\n")
+    if line.isascii():
+        return raw
+    return quote_from_bytes(line, safe=bytes(range(128))).encode() + end + rest

@@ -1,0 +1,271 @@
+"""Accepts every connection of the command, finds out what it speaks and to whom, and chooses its lane.
+
+Whatever cannot be read as HTTP or TLS ends here: it is reset and recorded as blocked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import logging
+import re
+import weakref
+from typing import TYPE_CHECKING, Literal
+
+from eve_mocks.match import is_loopback
+from eve_mocks.model import URL, Headers, Peer, Request
+from eve_mocks.proxy.connection import Connection
+from eve_mocks.proxy.http1 import Http1
+from eve_mocks.proxy.peer import find_peer
+from eve_mocks.proxy.relay import relay
+from eve_mocks.proxy.reply import reset
+from eve_mocks.proxy.tls import ServerSide, TlsLayer
+from eve_mocks.proxy.untrusted import explain
+
+if TYPE_CHECKING:
+    import socket
+    import ssl
+    from collections.abc import Awaitable, Callable
+
+    from eve_mocks.dispatch import Dispatcher
+    from eve_mocks.proxy.certificates import Certificates
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 4096
+# How long a client may be silent before it is taken to wait for the server to speak (contract, section 2).
+_SILENCE = 1.0
+# A client that checks the certificate after the handshake hangs up so soon, without a word (Node.js does).
+_SECOND_THOUGHTS = 1.0
+_STOPPING = 2.0
+_TUNNELLED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_SELF = b"HTTP/1.1 403 Forbidden\r\neve-mocks: blocked\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # RFC 9113, section 3.4
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}"
+_REQUEST_LINE = re.compile(_TOKEN + rb" [^\n]* HTTP/\d\.\d\r?")
+_BEGUN_REQUEST_LINE = re.compile(_TOKEN + rb"( [^\n]*)?")
+_LINE_LIMIT = 64 * 1024
+
+type Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Connection, str | None], Awaitable[None]]
+type Speech = Literal["tls", "http/1.1", "h2", "unknown"]
+
+
+def speech(data: bytes) -> Speech | None:
+    """What a client speaks, by its first bytes; None while they do not tell."""
+    if data[:1] == b"\x16":  # a TLS record with a handshake message (RFC 8446, section 5.1)
+        return None if len(data) < 2 else "tls" if data[1] == 3 else "unknown"
+    if data[: len(_PREFACE)] == _PREFACE[: len(data)] and len(data) > 3:
+        return "h2" if len(data) >= len(_PREFACE) else None
+    line, ended, _ = data.lstrip(b"\r\n").partition(b"\n")
+    if ended:
+        return "http/1.1" if _REQUEST_LINE.fullmatch(line) else "unknown"
+    begun = not line or _BEGUN_REQUEST_LINE.fullmatch(line.removesuffix(b"\r"))
+    return None if begun and len(line) < _LINE_LIMIT else "unknown"
+
+
+class FirstBytes(asyncio.Protocol):
+    """Waits for enough of a connection to know what it speaks. ``secure`` is the TLS it is already inside of."""
+
+    def __init__(self, listener: Listener, connection: Connection, *, secure: ServerSide | None = None) -> None:
+        self._listener = listener
+        self._connection = connection
+        self._secure = secure
+        self._data = b""
+        self._began = listener.loop.time()
+        self._silence: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
+        self._transport = transport
+        if self._secure is None and self._connection.host is not None:
+            self._silence = self._listener.loop.call_later(
+                _SILENCE, self._refuse, "It sent nothing: a protocol in which the server speaks first is not HTTP."
+            )
+
+    def data_received(self, data: bytes) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+        self._data += data
+        found = speech(self._data)
+        if found == "http/1.1":
+            _hand_over(self._transport, Http1(self._listener, self._connection), self._data)
+        elif found == "tls" and self._secure is None and self._connection.host is not None:
+            self._listener.decrypt(self._transport, self._connection, self._data)
+        elif found == "h2" and self._connection.host is not None:
+            self._listener.pass_on(self._transport, self._connection, self._data, alpn="h2")
+        elif found is not None:
+            self._refuse(f"Its first bytes are neither HTTP nor TLS: {self._data[:24]!r}.")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        if self._silence is not None:
+            self._silence.cancel()
+        soon = self._listener.loop.time() - self._began < _SECOND_THOUGHTS
+        if self._secure is not None and not self._data and soon:
+            self._listener.distrusted(self._connection, None)
+
+    def _refuse(self, why: str) -> None:
+        self._silence = None
+        if self._connection.host is not None:
+            scheme = "tls" if self._secure is not None else "tcp"
+            self._listener.block(dataclasses.replace(self._connection, scheme=scheme), reason="protocol", why=why)
+        reset(self._transport)
+
+
+class Listener:
+    """The proxy's server: owns its connections, and is the ``Lanes`` of all of them.
+
+    ``carry`` takes connections to allowed upstreams: a coroutine that ends when the connection does.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        certificates: Certificates,
+        carry: Carry,
+        *,
+        token: str,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.certificates = certificates
+        self.token = token
+        self.loop = asyncio.get_running_loop()
+        self.address: tuple[str, int] = ("", 0)
+        self._carry = carry
+        self._server: asyncio.Server | None = None
+        self._transports: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, sock: socket.socket) -> None:
+        """Serve a socket that is bound already."""
+        self.address = sock.getsockname()[:2]
+        self._server = await self.loop.create_server(lambda: Accepted(self), sock=sock, backlog=BACKLOG)
+
+    async def stop(self) -> None:
+        """Close everything; what waits for an answer is cancelled, and recorded as such."""
+        if self._server is not None:
+            self._server.close()
+        for transport in list(self._transports):
+            if isinstance(transport, asyncio.WriteTransport):
+                transport.abort()
+        await asyncio.sleep(0)  # connection_lost is called now, and cancels the answers
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_STOPPING)
+
+    def accept(self, transport: asyncio.Transport, destination: tuple[str, int] | None = None) -> None:
+        """Take a connection; ``destination`` is where it was going, where it did not come to a proxy knowingly."""
+        self._transports.add(transport)
+        connection = Connection(client_port=transport.get_extra_info("peername")[1])
+        if destination is not None:
+            connection = dataclasses.replace(connection, host=destination[0], port=destination[1])
+        _hand_over(transport, FirstBytes(self, connection), b"")
+
+    # The lanes.
+
+    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes) -> None:
+        """What follows a CONNECT."""
+        assert connection.host is not None  # noqa: S101 - CONNECT names one
+        if is_loopback(connection.host):
+            self._relay(transport, connection.host, connection.port, greeting=_TUNNELLED, data=rest)
+            return
+        transport.write(_TUNNELLED)
+        _hand_over(transport, FirstBytes(self, connection), rest)
+
+    def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None:
+        self._relay(transport, target.host, target.port, greeting=b"", data=data)
+
+    def _relay(self, transport: asyncio.Transport, host: str, port: int, *, greeting: bytes, data: bytes) -> None:
+        if port == self.address[1]:
+            transport.write(_SELF)
+            transport.close()
+            return
+
+        async def carry() -> None:
+            server = await relay(transport, host, port, greeting=greeting, failure=_UNREACHABLE, data=data)
+            if server is not None:
+                self._transports.add(server)
+
+        # Eager, so that the relay has the connection before more of it arrives.
+        self.keep(asyncio.Task(carry(), loop=self.loop, eager_start=True))
+
+    def decrypt(self, transport: asyncio.Transport, connection: Connection, data: bytes) -> None:
+        """Go on inside TLS, under a certificate for the name that the client asks for."""
+        assert connection.host is not None  # noqa: S101 - see FirstBytes
+        secure = dataclasses.replace(connection, scheme="https")
+        # HTTP/2 goes to the passing lane, so it is only preferred where that is where most requests go anyway.
+        passes = self.dispatcher.router.may_allow("https", connection.host, connection.port)
+        context = self.certificates.context(connection.host, ("h2", "http/1.1") if passes else ("http/1.1", "h2"))
+
+        def established(tls: ServerSide) -> asyncio.BaseProtocol:
+            return FirstBytes(self, dataclasses.replace(secure, sni=tls.sni), secure=tls)
+
+        layer = TlsLayer(context, established=established, failed=functools.partial(self.distrusted, secure))
+        _hand_over(transport, layer, data)
+
+    def pass_on(
+        self, transport: asyncio.Transport, connection: Connection, data: bytes, *, alpn: str | None = None
+    ) -> None:
+        reader = asyncio.StreamReader(loop=self.loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
+        _hand_over(transport, protocol, data)
+        writer = asyncio.StreamWriter(transport, protocol, reader, self.loop)
+        self.keep(self.loop.create_task(self._pass_on(reader, writer, connection, alpn)))
+
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection, alpn: str | None
+    ) -> None:
+        try:
+            await self._carry(reader, writer, connection, alpn)
+        except Exception:
+            log.exception("a connection was dropped because of an error inside eve-mocks")
+        finally:
+            writer.close()
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Hold a task until it is done, and wait for it at the end."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # What is recorded without an answer.
+
+    def peer(self, connection: Connection) -> Peer:
+        return find_peer(connection.client_port, self.address[1])
+
+    def block(self, connection: Connection, *, reason: str, why: str) -> None:
+        request = Request(method="CONNECT", target=connection.url, headers=Headers())
+        exchange = self.dispatcher.refuse(
+            request, reason=reason, why=why, user=connection.user, peer=lambda: self.peer(connection)
+        )
+        exchange.finish(status=None)
+
+    def distrusted(self, connection: Connection, error: ssl.SSLError | None) -> None:
+        """The client did not go through with TLS; ``error`` is None where it hung up without a word."""
+        peer = self.peer(connection)
+        request = Request(method="CONNECT", target=connection.url, headers=Headers())
+        exchange = self.dispatcher.refuse(
+            request, reason="tls", why=explain(error, peer.program), user=connection.user, peer=lambda: peer
+        )
+        exchange.finish(status=None)
+
+
+class Accepted(asyncio.Protocol):
+    """A connection at the moment in which it is accepted."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
+        self._listener.accept(transport)
+
+
+def _hand_over(transport: asyncio.Transport, protocol: asyncio.Protocol, data: bytes) -> None:
+    """Let another protocol have a connection, and what was already read of it."""
+    transport.set_protocol(protocol)
+    protocol.connection_made(transport)
+    if data:
+        protocol.data_received(data)
