@@ -37,6 +37,7 @@ _SYSTEM_ROOTS = (
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/opt/homebrew/etc/ca-certificates/cert.pem",
 )
+SYSTEM_FOLDERS = frozenset(os.path.dirname(path) for path in _SYSTEM_ROOTS)  # noqa: PTH120
 # Java wants a password for a file without a secret in it.
 TRUST_STORE_PASSWORD = "eve-mocks"  # noqa: S105
 

@@ -109,7 +109,7 @@ def cli(ctx: click.Context, folder: str) -> None:
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
 @click.pass_obj
-def run(folder: Folder, command: tuple[str, ...], *, live: bool, **options: Any) -> int:
+def run(folder: Folder, /, command: tuple[str, ...], *, live: bool, **options: Any) -> int:
     """Run COMMAND with everything it asks of the network mocked, allowed or blocked, and report."""
     from eve_mocks import child
     from eve_mocks import run as runs
@@ -123,13 +123,18 @@ def run(folder: Folder, command: tuple[str, ...], *, live: bool, **options: Any)
 @cli.command()
 @click.argument("run", required=False)
 @json_option
-def report(run: str | None, *, as_json: bool) -> None:
+@click.pass_obj
+def report(folder: Folder, run: str | None, *, as_json: bool) -> None:
     """Show the report of the last run, or of RUN (a folder's name in .eve-mocks/runs)."""
-    from eve_mocks import render
-    from eve_mocks import report as reports
+    from eve_mocks import archive, render
 
-    found = reports.find(run)
-    click.echo(json.dumps(found, ensure_ascii=False, indent=2) if as_json else render.summary(found, sys.stdout))
+    path = archive.locate(run)
+    found = archive.read(path)
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        colour = render.colours(sys.stdout)
+        click.echo(render.summary(found, shown=str(path), colour=colour, folder=folder.shown), color=colour)
 
 
 @cli.command("list")

@@ -48,8 +48,12 @@ class MockError(Exception):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """A finding that stops nothing by itself: a warning of a run, a line of ``check`` or ``info``."""
+    """A finding that stops nothing by itself: a warning of a run, a line of ``check`` or ``info``.
+
+    One that ``fails`` makes a run exit with 1.
+    """
 
     message: str
     why: str
     fix: str
+    fails: bool = False

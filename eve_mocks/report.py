@@ -9,12 +9,12 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 from eve_mocks import calls
+from eve_mocks.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from eve_mocks.errors import Problem
     from eve_mocks.model import Call
 
 type Report = dict[str, Any]
@@ -141,45 +141,49 @@ def _order(target: Target) -> tuple[object, ...]:
     return ("mocked", "allowed", "blocked", "error").index(target.outcome), -target.calls, target.target
 
 
-def build(
-    tally: Report,
-    *,
-    command: list[str],
-    started_at: str,
-    duration_ms: float,
-    child_exit: int | None,
-    fail_on_block: FailOnBlock,
-    not_contained: str,
-    mocks: Iterable[str],
-    problems: Iterable[Problem],
-    failures: Iterable[Problem],
-    log: str | None,
-) -> Report:
-    """The report of a run. ``problems`` are told, ``failures`` also fail the run."""
-    used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
-    report: Report = {
+def begin(*, command: list[str], started_at: str, not_contained: str, mocks: Iterable[str], log: str | None) -> Report:
+    """The report of a run that has not ended: what is known before its first call."""
+    return {
         "version": 1,
         "command": command,
         "startedAt": started_at,
-        "durationMs": round(duration_ms),
+        "durationMs": None,
         "exitCode": None,
-        "childExitCode": child_exit,
+        "childExitCode": None,
         "contained": False,
         "notContained": not_contained,
-        "counts": tally["counts"],
-        "targets": tally["targets"],
-        "sessions": tally["sessions"],
-        "unused": {"stubs": [], "scripts": [], "mocks": [name for name in mocks if name not in used]},
-        "problems": [
-            *({**dataclasses.asdict(problem), "fails": True} for problem in failures),
-            *tally["problems"],
-            *(dataclasses.asdict(problem) for problem in problems),
-        ],
+        **Tally().as_json(),
+        "unused": {"stubs": [], "scripts": [], "mocks": list(mocks)},
         "log": log,
     }
-    if child_exit is not None:
-        report["exitCode"] = exit_code(report, child_exit, fail_on_block)
-    return report
+
+
+def with_calls(report: Report, tally: Report, problems: Iterable[Problem] = ()) -> Report:
+    """A report that was begun, with what was called, and problems beside those that the calls show."""
+    used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
+    unused = {**report["unused"], "mocks": [name for name in report["unused"]["mocks"] if name not in used]}
+    told = [{key: value for key, value in dataclasses.asdict(one).items() if value is not False} for one in problems]
+    return {**report, **tally, "unused": unused, "problems": [*told, *tally["problems"]]}
+
+
+def end(report: Report, *, child_exit: int, duration_ms: float, fail_on_block: FailOnBlock) -> Report:
+    """A report with its exit code."""
+    ended = {**report, "childExitCode": child_exit, "durationMs": round(duration_ms)}
+    return {**ended, "exitCode": exit_code(ended, child_exit, fail_on_block)}
+
+
+def fold(report: Report, log: Path) -> Report:
+    """The report of a run that was killed, or still runs: its beginning, and the calls of its log."""
+    try:
+        tally = Tally.from_log(log)
+    except FileNotFoundError:
+        tally = Tally()
+    problem = Problem(
+        message="the run did not end",
+        why="eve-mocks was killed, or the command still runs: this is what its log holds",
+        fix="Run the command again to its end for an exit code.",
+    )
+    return with_calls(report, tally.as_json(), [problem])
 
 
 def exit_code(report: Report, child_exit: int, fail_on_block: FailOnBlock) -> int:

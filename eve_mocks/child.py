@@ -1,0 +1,161 @@
+"""The command as a process: started in the caller's terminal and process group, waited for, signalled.
+
+The command is to notice as little as possible of the process between it and its caller: what the terminal sends
+reaches both by itself, what is sent to this process alone is passed on, and when the command stops, this one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from eve_mocks.errors import MockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# The terminal sends these to its whole foreground group: the command has them already.
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+# Python ignores these at its start, and what is ignored is inherited.
+_IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
+
+
+class CannotStart(MockError):
+    """The command cannot be executed (126) or is not found (127)."""
+
+    def __init__(self, message: str, *, why: str, fix: str, exit_code: int) -> None:
+        super().__init__(message, why=why, fix=fix)
+        self.exit_code = exit_code
+
+
+class Command:
+    """A command that was started."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._ended = False
+
+    def send(self, number: int) -> None:
+        if not self._ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """Wait until the command ends, and return its exit code: 128 + N for a signal."""
+        while _stops(self.pid):
+            # Whoever started this process, a shell, is to see that the command has stopped.
+            signal.raise_signal(signal.SIGSTOP)
+        _, status = os.waitpid(self.pid, 0)
+        self._ended = True
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+
+def _stops(pid: int) -> bool:
+    """Wait for a change: True where the command has stopped and is not going on, False where it has ended."""
+    while True:
+        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+        if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+            return False
+        # Ctrl-Z has stopped this process too. Where it is awake again, so is the command, and the news is old.
+        if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None:
+            return True
+
+
+@contextlib.contextmanager
+def started(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> Iterator[Command]:
+    """Start a command; while the block runs, signals are its. Raises ``CannotStart``."""
+    handled = [*_FROM_TERMINAL, *_FORWARDED, signal.SIGCONT]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+    kept: dict[signal.Signals, Any] = {}
+    try:
+        command = Command(_spawn(argv, environment, mask))
+
+        def forward(number: int, _frame: object) -> None:
+            command.send(number)
+
+        def leave_to_terminal(number: int, frame: object) -> None:
+            pass
+
+        for number in handled:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # ignored by the caller, as nohup does: by all of us
+                kept[number] = signal.signal(number, leave_to_terminal if number in _FROM_TERMINAL else forward)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    try:
+        yield command
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes], mask: Iterable[int]) -> int:
+    def spawn(program: str, *arguments: str) -> int:
+        return os.posix_spawnp(
+            program, [program, *arguments], environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON
+        )
+
+    try:
+        return spawn(*argv)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:  # as execvp(3) does for a script without a first line of its own
+            with contextlib.suppress(OSError):
+                return spawn("/bin/sh", *argv)
+        raise _cannot_start(argv[0], error) from error
+    except ValueError as error:
+        raise CannotStart(
+            f"the command {argv[0]!r} cannot be started", why=str(error), fix="Correct the command.", exit_code=126
+        ) from error
+
+
+def replace(argv: Sequence[str]) -> NoReturn:
+    """Become the command, untouched. Raises ``CannotStart``."""
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(argv[0], list(argv))  # noqa: S606 - running the user's command is what this is for
+    except OSError as error:
+        raise _cannot_start(argv[0], error) from error
+
+
+def _cannot_start(program: str, error: OSError) -> CannotStart:
+    reason = error.strerror or str(error)
+    if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+        return CannotStart(
+            f"the command {program} cannot be executed: {reason}",
+            why="the system refused to run it",
+            fix=f"Make it executable (chmod +x), or put an interpreter before it: -- sh {program}"
+            if error.errno in (errno.EACCES, errno.ENOEXEC)
+            else "Correct the command or its arguments.",
+            exit_code=126,
+        )
+    if os.path.exists(program) and "/" in program:  # noqa: PTH110
+        return CannotStart(
+            f"the command {program} cannot be executed: its interpreter is not found",
+            why="the file is there, but what its first line names, or the loader it was built for, is not",
+            fix="Correct its first line, or install that interpreter.",
+            exit_code=127,
+        )
+    return CannotStart(
+        f"the command {program} is not found",
+        why="there is no such file" if "/" in program else "no folder of the PATH holds it",
+        fix=_nearest_program(program),
+        exit_code=127,
+    )
+
+
+def _nearest_program(program: str) -> str:
+    import difflib
+
+    folder, _, name = program.rpartition("/")
+    names: set[str] = set()
+    for place in [folder or "/"] if "/" in program else os.get_exec_path():
+        with contextlib.suppress(OSError):
+            names.update(os.listdir(place))  # noqa: PTH208 - names are all that is needed
+    # A PATH holds thousands of short names: only a very near one is worth telling.
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+    return f"Did you mean {program.removesuffix(name)}{near[0]}?" if near else "Correct its name, or install it."

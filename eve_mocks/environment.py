@@ -1,0 +1,155 @@
+"""What the command finds in its environment: the proxy, the certificates, the preloads (contract, section 7).
+
+A function from the caller's environment to the command's, in bytes: what is not ours passes as it is. What the caller
+had set is extended where that is possible, replaced where it would lead past the proxy.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eve_mocks.ca import SYSTEM_FOLDERS, TRUST_STORE_PASSWORD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eve_mocks.ca import Trust
+
+# Tells that a process is inside a run; read by a run that is started there.
+RUN = "EVE_MOCKS_RUN"
+# Read by the Python preload.
+BUNDLE = "EVE_MOCKS_CA_BUNDLE"
+
+_PRELOAD = Path(__file__).parent / "preload"
+NODE_PRELOAD = _PRELOAD / "node.cjs"
+PYTHON_PRELOAD = _PRELOAD / "python"
+
+# Clients that match whole names, suffixes or networks each find a form that they know here. "[::1]", which Node and
+# urllib would want, is left out: httpx takes it for a URL and refuses every request.
+_LOOPBACK = "localhost,.localhost,127.0.0.1,127.0.0.0/8,::1"
+_CA_FILES = (
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "DENO_CERT",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "NIX_SSL_CERT_FILE",
+)
+# Set only where the caller has set them: each is read by some client in place of the common ones.
+_OTHER_CA_FILES = (
+    "BUNDLE_SSL_CA_CERT",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+    "GIT_PROXY_SSL_CAINFO",
+    "HEX_CACERTS_PATH",
+    "HTTPLIB2_CA_CERTS",
+    "HTTPS_CA_FILE",
+    "PERL_LWP_SSL_CA_FILE",
+    "npm_config_cafile",
+)
+_OTHER_PROXY = re.compile(
+    r"((npm_config_|global_agent_|yarn_)(https?_?)?|(https?|ftp|wss?|grpc|socks5?)_)proxy", re.IGNORECASE
+)
+_OTHER_NO_PROXY = re.compile(r"(npm_config_|global_agent_|yarn_)?no_?(grpc_)?proxy", re.IGNORECASE)
+# A project's own value goes first, even an empty one.
+_DEFAULTS = {"EVE_TELEMETRY_DISABLED": "1", "NO_UPDATE_NOTIFIER": "1", "DO_NOT_TRACK": "1"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Upstream:
+    """How the caller would have reached the network: its proxies, and where it would not use them."""
+
+    http: str | None
+    https: str | None
+    no: str
+
+    @classmethod
+    def of(cls, given: Mapping[bytes, bytes]) -> Upstream:
+        def first(*names: str) -> str:
+            return next((os.fsdecode(given[name]) for one in names if given.get(name := one.encode())), "")
+
+        everything = first("all_proxy", "ALL_PROXY")
+        return cls(
+            first("http_proxy", "HTTP_PROXY") or everything or None,
+            first("https_proxy", "HTTPS_PROXY") or everything or None,
+            first("no_proxy", "NO_PROXY"),
+        )
+
+
+def trusted_files(given: Mapping[bytes, bytes]) -> list[Path]:
+    """The certificate files that the caller's programs trust; a folder of them stands for its files."""
+    names = (*_CA_FILES, *_OTHER_CA_FILES)
+    found = [Path(os.fsdecode(given[name])) for one in names if given.get(name := one.encode())]
+    for folder in os.fsdecode(given.get(b"SSL_CERT_DIR", b"")).split(os.pathsep):
+        # The system's own folder holds what is in its bundle, in hundreds of files.
+        if folder and os.path.realpath(folder) not in SYSTEM_FOLDERS and os.path.isdir(folder):  # noqa: PTH112
+            found += sorted(Path(folder).iterdir())
+    return list(dict.fromkeys(found))
+
+
+def extend(given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str) -> dict[bytes, bytes]:
+    """The environment of a command whose proxy listens on a port of loopback."""
+    proxy = f"http://127.0.0.1:{port}"
+    ours = {RUN: run, BUNDLE: str(trust.bundle), "NODE_USE_ENV_PROXY": "1"}
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy
+    for name in map(os.fsdecode, given):
+        if name not in ours:
+            if _OTHER_NO_PROXY.fullmatch(name):
+                ours[name] = _LOOPBACK
+            elif _OTHER_PROXY.fullmatch(name):
+                ours[name] = proxy
+    others = [name for name in _OTHER_CA_FILES if name.encode() in given]
+    ours |= dict.fromkeys((*_CA_FILES, *others), str(trust.bundle))
+    for name, value in (*_DEFAULTS.items(), ("VERCEL_OIDC_TOKEN", _placeholder_token())):
+        if name.encode() not in given:
+            ours[name] = value
+
+    def extended(name: str, before: str = "", after: str = "", mark: str = " ") -> None:
+        kept = os.fsdecode(given.get(name.encode(), b""))
+        parts = [part for part in (before, kept, after) if part]
+        ours[name] = kept if (before or after) in kept else mark.join(parts)
+
+    # Before the caller's own: a preload of theirs that watches fetch sees the error that ours makes.
+    extended("NODE_OPTIONS", before=f"--require {_node_word(NODE_PRELOAD)}")
+    extended("BUN_OPTIONS", before=f"--preload={NODE_PRELOAD}")
+    extended("PYTHONPATH", before=str(PYTHON_PRELOAD), mark=os.pathsep)
+    # The last of two properties counts.
+    extended("JAVA_TOOL_OPTIONS", after=_java_options(port, trust.java_store))
+    return {**given, **{os.fsencode(name): os.fsencode(value) for name, value in ours.items()}}
+
+
+def _node_word(path: Path) -> str:
+    """A path as one word of NODE_OPTIONS, where a backslash escapes inside of quotes only."""
+    text = str(path)
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if re.search(r'[\s"\\]', text) else text
+
+
+def _java_options(port: int, store: Path) -> str:
+    options = [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=PKCS12"]
+    options += [f"-Djavax.net.ssl.trustStorePassword={TRUST_STORE_PASSWORD}"]
+    for scheme in ("http", "https"):
+        options += [f"-D{scheme}.proxyHost=127.0.0.1", f"-D{scheme}.proxyPort={port}"]
+    options += ["-Dhttp.nonProxyHosts=localhost|*.localhost|127.*|[::1]"]
+    return " ".join(f'"{option}"' if re.search(r"\s", option) else option for option in options)
+
+
+def _placeholder_token() -> str:
+    """A token in the form of a JWT (RFC 7519, section 6: unsecured), for code that reads its claims before it calls."""
+
+    def part(value: dict[str, object]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    year_2100 = 4_102_444_800
+    claims: dict[str, object] = {"iss": "https://oidc.vercel.com", "sub": "eve-mocks", "iat": 0, "exp": year_2100}
+    return f"{part({'alg': 'none', 'typ': 'JWT'})}.{part(claims)}."

@@ -1,0 +1,160 @@
+"""The proxy as the wrapper sees it: a listening socket, a process, and a line of JSON each way.
+
+The socket exists before the process does, so the command need not wait for it. Once the process has it, it is the
+only one: whatever becomes of the process, a connection is answered or refused, and never left waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from eve_mocks.errors import MockError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_BACKLOG = 4096  # connections of the command that may come before the proxy listens
+_START_LIMIT = 60.0
+_FINISH_LIMIT = 15.0
+_SHOWN_OUTPUT = 4096
+
+
+class ProxyProcess:
+    """Starts, asks for the result, and ends the process with the block it is used in."""
+
+    def __init__(self) -> None:
+        try:
+            self._listener = _above_standard(socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG))
+        except OSError as error:
+            raise MockError(
+                f"no port of 127.0.0.1 can be listened on: {error.strerror or error}",
+                why="the command reaches eve-mocks through a port of this machine",
+                fix="Allow listening on loopback, or make room: there may be too many open files or sockets.",
+            ) from error
+        self.port: int = self._listener.getsockname()[1]
+        ours, theirs = socket.socketpair()
+        self._control, self._its_control = _above_standard(ours), _above_standard(theirs)
+        self._pid: int | None = None
+        self._output: Path | None = None
+        self._heard: dict[str, Any] = {}
+        self._started = threading.Event()  # it serves, or has ended
+        self._done = threading.Event()  # it has given its result, or has ended
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kill()
+        self._listener.close()
+        self._its_control.close()
+        self._control.close()
+
+    def start(self, settings: Mapping[str, Any], output: Path) -> None:
+        """Start the process; what it and the mocks write goes to a file, never to the command's output."""
+        self._output = output
+        listener, control = self._listener.fileno(), self._its_control.fileno()
+        for inherited in (listener, control):
+            os.set_inheritable(inherited, True)
+        written = _open_output(output)
+        self._pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-m", "eve_mocks.proxy", str(listener), str(control)],
+            os.environb,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, written, 1),
+                (os.POSIX_SPAWN_DUP2, written, 2),
+            ],
+            setsid=True,  # Ctrl-C is for the command; the proxy ends when it is told to
+        )
+        os.close(written)
+        os.set_inheritable(listener, False)
+        self._its_control.close()
+        threading.Thread(target=self._listen, daemon=True).start()
+        with contextlib.suppress(OSError):
+            self._control.sendall(json.dumps(settings).encode() + b"\n")
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self._control.makefile("rb") as lines:
+            for line in lines:
+                self._heard |= json.loads(line)
+                if "ready" in self._heard:
+                    self._listener.close()
+                    self._started.set()
+                if "report" in self._heard:
+                    self._done.set()
+        self._listener.close()
+        self._started.set()
+        self._done.set()
+
+    def finish(self) -> tuple[dict[str, Any] | None, Problem | None]:
+        """Ask for the result of the run, once the command has ended: the calls, and what went wrong if it did.
+
+        The calls are None where nothing was asked before the proxy served, or where it gave no result.
+        """
+        if not self._started.is_set() and not self._somebody_waits():
+            return None, None
+        if self._started.wait(_START_LIMIT):
+            with contextlib.suppress(OSError):
+                self._control.sendall(b'{"finish": true}\n')
+            self._done.wait(_FINISH_LIMIT)
+        report = self._heard.get("report")
+        return report, None if report is not None else self._failure()
+
+    def _somebody_waits(self) -> bool:
+        try:
+            return bool(select.select([self._listener], [], [], 0)[0])
+        except (OSError, ValueError):  # closed meanwhile: it serves
+            return True
+
+    def _failure(self) -> Problem:
+        said = ""
+        with contextlib.suppress(OSError):
+            if self._output is not None:
+                said = self._output.read_text(errors="replace")[-_SHOWN_OUTPUT:].strip().rpartition("\n")[2]
+        error = self._heard.get("error", {})
+        ended = "ended before the command did" if self._done.is_set() else "gave no result in time"
+        return Problem(
+            message=f"the proxy {ended}, so calls were refused",
+            why=". ".join(filter(None, (error.get("message"), error.get("why")))) or said or "it said nothing",
+            fix=error.get("fix") or "Run it again; if it stays so, report it with the run's output.log.",
+            fails=True,
+        )
+
+    def _kill(self) -> None:
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = None
+
+
+def _open_output(path: Path) -> int:
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:  # a full disk does not keep the proxy from starting
+        file = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    return _above(file)
+
+
+def _above_standard(sock: socket.socket) -> socket.socket:
+    """The socket on a descriptor that stdin, stdout or stderr, closed by the caller, did not leave free."""
+    return socket.socket(fileno=_above(sock.detach()))
+
+
+def _above(file: int) -> int:
+    if file > 2:
+        return file
+    moved = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(file)
+    return moved

@@ -1,0 +1,162 @@
+"""One run, as a sequence: load, trust, listen, start the proxy and the command, wait, report, tell."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Literal
+
+from eve_mocks import archive, ca, child, environment, redact, render, report
+from eve_mocks.errors import MockError, Problem
+from eve_mocks.load import load
+from eve_mocks.proxy_process import ProxyProcess
+from eve_mocks.session import BadSession, session_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from eve_mocks.archive import RunFolder
+    from eve_mocks.load import Mocks
+    from eve_mocks.report import FailOnBlock, Report
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to run, and how. ``shown`` is how the user calls the mocks folder."""
+
+    command: Sequence[str]
+    folder: Path
+    shown: str = "mocks"
+    fail_on_block: FailOnBlock = "unexpected"
+    contain: Literal["auto", "require", "off"] = "auto"
+    session: str = "run"
+
+
+def run(plan: Plan) -> int:
+    """Run a command and return the exit code (contract, section 1). Raises ``MockError``, or a group of them."""
+    not_contained = _why_not_contained(plan)
+    _check_session(plan.session)
+    mocks = load(plan.folder, shown=plan.shown)
+    if mocks.errors:
+        raise ExceptionGroup("the mocks are wrong", mocks.errors)
+    started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
+    folder = archive.open_run(started)
+    given = dict(os.environb)
+    authority, trust = _trust(folder, environment.trusted_files(given))
+    begun = report.begin(
+        command=redact.command(plan.command),
+        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        not_contained=not_contained,
+        mocks=[mock.name for mock in mocks.mocks],
+        log=str(folder.log),
+    )
+    with ProxyProcess() as proxy:
+        with contextlib.suppress(OSError):  # told at the end, if it is still so
+            folder.write(begun)
+        proxy.start(_settings(plan, folder, authority, trust, given), folder.output)
+        command_environment = environment.extend(given, port=proxy.port, trust=trust, run=folder.path.name)
+        try:
+            with child.started(plan.command, command_environment) as command:
+                child_exit = command.wait()
+                tally, failure = proxy.finish()
+        except child.CannotStart:
+            archive.discard(folder)
+            raise
+    problems = [*filter(None, (failure, folder.problem)), *_beginning(mocks, plan)]
+    ended = report.end(
+        report.with_calls(begun, _calls(tally, folder, failure), problems),
+        child_exit=child_exit,
+        duration_ms=(time.monotonic() - clock) * 1000,
+        fail_on_block=plan.fail_on_block,
+    )
+    ended, shown = archive.save(folder, ended)
+    _tell(render.summary(ended, shown=shown, colour=render.colours(sys.stderr), folder=plan.shown))
+    return int(ended["exitCode"])
+
+
+def _why_not_contained(plan: Plan) -> str:
+    if plan.contain == "require":
+        raise MockError(
+            "the command cannot be contained",
+            why="this version reaches programs by their environment alone: one that ignores it is not seen",
+            fix="Leave --contain out; the summary then says that the run was not contained.",
+        )
+    if environment.RUN in os.environ:
+        return "inside another run"
+    return "--contain off" if plan.contain == "off" else "proxy variables only"
+
+
+def _check_session(text: str) -> None:
+    try:
+        session_id(text)
+    except BadSession as error:
+        raise MockError(
+            "the session cannot have this name", why=str(error), fix="Choose a name such as run or test-1."
+        ) from error
+
+
+def _trust(folder: RunFolder, files: list[Path]) -> tuple[ca.CA, ca.Trust]:
+    """The user's authority; one of this run alone where the user's folder cannot be written."""
+    for place in (ca.data_folder(), folder.path):
+        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the user has no home
+            authority = ca.ensure_ca(place)
+            return authority, ca.ensure_trust(place, authority, files)
+    raise MockError(
+        "the certificates of the run cannot be written",
+        why=f"neither {ca.data_folder()} nor {folder.path} takes a new file",
+        fix="Make room on the disk, or set XDG_DATA_HOME to a folder that you may write.",
+    )
+
+
+def _settings(plan: Plan, folder: RunFolder, authority: ca.CA, trust: ca.Trust, given: dict[bytes, bytes]) -> Report:
+    upstream = environment.Upstream.of(given)
+    return {
+        "folder": str(plan.folder),
+        "folderName": plan.shown,
+        "log": str(folder.log),
+        "session": plan.session,
+        "eveDev": _is_eve_dev(plan.command),
+        "ca": str(authority.path),
+        "upstreamProxies": dataclasses.asdict(upstream),
+        # With our own authority in it, an outer run is a trusted upstream of an inner one.
+        "upstreamCa": [str(trust.bundle)],
+    }
+
+
+def _is_eve_dev(command: Sequence[str]) -> bool:
+    """Whether this is ``eve dev``, by itself or behind npx, pnpm and the like."""
+    return any(os.path.basename(word) == "eve" and after == "dev" for word, after in zip(command, command[1:]))  # noqa: PTH119, B905, RUF007
+
+
+def _calls(tally: Report | None, folder: RunFolder, failure: Problem | None) -> Report:
+    if tally is not None:
+        return tally
+    if failure is not None:
+        with contextlib.suppress(OSError):
+            return report.Tally.from_log(folder.log).as_json()
+    return report.Tally().as_json()
+
+
+def _beginning(mocks: Mocks, plan: Plan) -> list[Problem]:
+    """How to begin, where there is nothing yet."""
+    if mocks.mocks or mocks.passages:
+        return []
+    return [
+        Problem(
+            message=f"{plan.shown} {'holds no mocks' if plan.folder.exists() else 'does not exist'}",
+            why="so every call is blocked",
+            fix="Begin with eve-mocks add NAME --url https://api.example.com/",
+        )
+    ]
+
+
+def _tell(text: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
