@@ -97,6 +97,8 @@ class McpMock:
 
 
 def _import() -> type[Service]:
+    import jsonschema  # noqa: F401 - what the arguments are checked with
+
     from eve_mocks.kinds.mcp.server import Service
 
     return Service
