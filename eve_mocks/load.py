@@ -120,6 +120,7 @@ def _check_name(file: Path, stems: dict[str, Path], folder: Folder) -> None:
             why="the file's name without its ending is the mock's name",
             fix="Rename one of them, or merge them.",
             file=folder.show(file),
+            line=1,
         )
 
 

@@ -108,10 +108,10 @@ def _compare(template: PathTemplate, path: str) -> tuple[float, str]:
     fit, difference = 0.0, ""
     for number, (want, have) in enumerate(zip(wanted, given, strict=False), 1):
         if PathTemplate(f"/{want}").match(f"/{have}") is not None:
-            fit += 1
+            fit += 0.2 if "{" in want else 1  # a parameter fits anything, which says little
         elif not difference:
             difference = f'segment {number} is "{have}", not "{want}"'
-            fit += difflib.SequenceMatcher(None, want.lower(), have.lower()).ratio() - 0.3
+            fit += difflib.SequenceMatcher(None, want.lower(), have.lower()).ratio() - 0.4
     if not difference:
         longer, shorter = (wanted, given) if len(wanted) > len(given) else (given, wanted)
         extra = "/".join(longer[len(shorter) :])

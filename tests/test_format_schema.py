@@ -1,0 +1,133 @@
+"""The shipped JSON Schema says what the loader says: the same keys, the same yes and no."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from eve_mocks import outcome, routes
+from eve_mocks.kinds import KINDS, allow, http, mcp
+from eve_mocks.load import load
+from eve_mocks.model import EVENT_KEYS, FAULTS
+from eve_mocks.yaml_text import read_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA: dict[str, Any] = json.loads(importlib.resources.files("eve_mocks").joinpath("format.schema.json").read_text())
+VALID = jsonschema.Draft7Validator(SCHEMA)
+
+
+def test_it_is_a_json_schema() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("definition", "keys"),
+    [
+        ("http", http.KEYS),
+        ("mcp", mcp.KEYS),
+        ("passage", allow.KEYS),
+        ("methods", routes.METHODS),
+        ("outcome", outcome.KEYS),
+        ("throw", outcome.THROW_KEYS),
+        ("event", EVENT_KEYS),
+    ],
+)
+def test_it_names_the_keys_that_the_loader_knows(definition: str, keys: tuple[str, ...]) -> None:
+    found = SCHEMA["definitions"][definition]
+    assert set(found["properties"]) == set(keys)
+    assert found["additionalProperties"] is False
+
+
+def test_it_names_the_kinds_and_faults_that_the_loader_knows() -> None:
+    assert SCHEMA["properties"]["kind"]["enum"] == list(KINDS)
+    assert SCHEMA["definitions"]["outcome"]["properties"]["fault"]["enum"] == list(FAULTS)
+
+
+GOOD = {
+    "static routes": """
+        kind: http
+        url: https://api.notion.com/
+        spec: https://developers.notion.com/openapi.json
+        routes:
+          /v1/pages/{page_id}:
+            GET:   {response: {object: page, id: p1}}
+            PATCH: {status: 403, response: {code: restricted_resource}}
+        """,
+    "fixed results": """
+        kind: mcp
+        url: https://mcp.linear.app/mcp
+        results:
+          list_teams: {teams: [{id: team_1, name: Platform}]}
+        """,
+    "an allow": """
+        kind: allow
+        url: https://ai-gateway.vercel.sh/
+        why: evals need a real model
+        """,
+    "a block": "{kind: block, url: 'wss://x.test', why: noise}",
+    "a wildcard": "{kind: http, url: 'https://*.x.test/v1'}",
+    "described tools": """
+        kind: mcp
+        url: https://x.test/mcp
+        mcp_sessions: true
+        tools:
+          - {name: a, description: A, inputSchema: {type: object}}
+        results: {a: 1}
+        """,
+    "every outcome": """
+        kind: http
+        url: https://x.test
+        spec: [a.json, b.json]
+        routes:
+          /a/**: {ANY: {body: text, delay: 250ms, headers: {a: [b, c], d: 1}}, GET: {status: 204}}
+          /b: {GET: {events: [{data: {n: 1}, id: 1, event: e, delay: 0.5}]}, PUT: {throw: {message: m, name: N}}}
+          /c: {GET: {fault: reset, delay: 1}, POST: {response: null}}
+        """,
+}
+BAD = {
+    "no kind": "url: https://x.test",
+    "no url": "kind: http",
+    "unknown kind": "{kind: htp, url: 'https://x.test'}",
+    "unknown key": "{kind: http, url: 'https://x.test', rutes: {}}",
+    "a key of another kind": "{kind: http, url: 'https://x.test', results: {}}",
+    "no scheme": "{kind: http, url: x.test}",
+    "credentials": "{kind: http, url: 'https://u:p@x.test'}",
+    "a query": "{kind: http, url: 'https://x.test?a'}",
+    "no reason": "{kind: allow, url: 'https://x.test'}",
+    "a blank reason": "{kind: allow, url: 'https://x.test', why: ' '}",
+    "a relative path": "{kind: http, url: 'https://x.test', routes: {a: {}}}",
+    "an unknown method": "{kind: http, url: 'https://x.test', routes: {/a: {get: {response: 1}}}}",
+    "no outcome": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {object: page}}}}",
+    "no answer": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {status: 200}}}}",
+    "two answers": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {response: 1, body: a}}}}",
+    "a bad status": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {response: 1, status: 99}}}}",
+    "a bad delay": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {response: 1, delay: soon}}}}",
+    "a bad fault": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {fault: rest}}}}",
+    "a throw without a message": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {throw: {name: a}}}}}",
+    "an event without data": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {events: [{id: 1}]}}}}",
+    "a header that is a map": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {body: a, headers: {b: {}}}}}}",
+    "mcp_sessions that is text": "{kind: mcp, url: 'https://x.test', mcp_sessions: 'yes'}",
+    "an unknown key of a tool": "{kind: mcp, url: 'https://x.test', tools: {a: {dscription: x}}, results: {a: 1}}",
+}
+
+
+@pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
+def test_both_accept(tmp_path: Path, text: str) -> None:
+    (tmp_path / "m.yaml").write_text(text)
+    assert load(tmp_path).errors == []
+    ((value, _),) = read_yaml(text, "m.yaml")
+    assert list(VALID.iter_errors(value)) == []
+
+
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD)
+def test_both_refuse(tmp_path: Path, text: str) -> None:
+    (tmp_path / "m.yaml").write_text(text)
+    assert len(load(tmp_path).errors) == 1
+    ((value, _),) = read_yaml(text, "m.yaml")
+    assert not VALID.is_valid(value)
