@@ -191,7 +191,7 @@ class Dispatcher:
             else:  # an allowed URL never comes here by itself; if it does, nothing is let through
                 self._block(exchange, reason="internal", why="It is allowed, but reached the part that only mocks.")
         else:
-            exchange.note(target=entry.name, kind=entry.kind)
+            exchange.note(outcome="mocked", target=entry.name, kind=entry.kind)
             _apply(exchange, await _ask(entry, request, session))
 
     def refuse(

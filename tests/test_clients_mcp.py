@@ -85,3 +85,37 @@ def test_a_broken_handler_fails_the_run_though_the_client_goes_on(project: Proje
     assert "mocks/tracker.py:8" in done.stderr
     report = project.report()
     assert (report["counts"]["error"], report["childExitCode"], report["exitCode"]) == (2, 0, 1)
+
+
+def test_a_client_that_hangs_up_fails_nothing_and_the_next_call_is_answered(
+    project: Project, needs: Callable[..., str]
+):
+    project.file(
+        "mocks/tracker.py",
+        TRACKER
+        + """
+    @tracker.tool
+    async def hang():
+        import asyncio
+
+        await asyncio.Event().wait()
+    """,
+    )
+    project.file(
+        "calls.sh",
+        f"""
+        call() {{
+          curl -sS -H 'content-type: application/json' -H 'accept: application/json' {URL} "$@"
+        }}
+        call -m 1 -d '{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "hang"}}}}'
+        call -d '{{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {{"name": "count"}}}}'
+        """,
+    )
+    needs("curl")
+    done = project.eve_mocks("run", "--", "sh", "calls.sh")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["result"]["content"] == [{"type": "text", "text": "1"}]
+    assert [(call["outcome"], call.get("cancelled")) for call in project.calls()] == [
+        ("mocked", True),
+        ("mocked", None),
+    ]

@@ -350,6 +350,10 @@ def sees(args, request, session, state):
 @tracker.tool  # half
 def half():
     return {{"content": [{{"type": "text"}}]}}
+
+@tracker.tool  # odd
+def odd():
+    return {{"content": [{{"type": "resource", "resource": {{}}}}]}}
 """
 
 
@@ -379,6 +383,7 @@ def test_handlers_answer_with_results(mock, mode, tool, text, is_error):
         pytest.param(
             "half", "@tracker.tool  # half", "content[0] of the result has no text", id="half a content block"
         ),
+        pytest.param("odd", "@tracker.tool  # odd", "the result of odd is not one of MCP: content.0", id="no content"),
     ],
 )
 def test_a_broken_handler_is_an_error_result_with_file_and_line(mock, mode, tool, line, told):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from eve_mocks.kinds import allow, http
+from eve_mocks.kinds import allow, http, mcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # By the word under ``kind:``, what makes a mock of a name and a document. Each raises ``MockError``.
 KINDS: Mapping[str, Callable[[str, Document], Mock | Passage]] = {
     "http": http.from_document,
+    "mcp": mcp.from_document,
     "allow": functools.partial(allow.from_document, "allow"),
     "block": functools.partial(allow.from_document, "block"),
 }

@@ -62,10 +62,10 @@ class ToolCall:
             self.fault = error.kind
             return failed(str(error))
         except MockError as error:
-            return self._broken(tool, error)
+            return self.broken(name, error)
         except (ValueError, RecursionError) as error:  # of json, or of a schema that refers to itself
-            return self._broken(
-                tool,
+            return self.broken(
+                name,
                 MockError(
                     f"{type(error).__name__}: {error}",
                     why=f"the mock failed while it answered {name}",
@@ -73,9 +73,11 @@ class ToolCall:
                 ),
             )
 
-    def _broken(self, tool: Tool, error: MockError) -> Result:
-        if tool.handler is not None:
-            error.at(tool.handler.file, tool.handler.line)
+    def broken(self, name: str, error: MockError) -> Result:
+        """The result of a tool whose mock is wrong; the run fails for it."""
+        handler = self._tools[name].handler
+        if handler is not None:
+            error.at(handler.file, handler.line)
         self.error = f"{error.where}: {error.message}" if error.where else error.message
         return failed(str(error))
 

@@ -52,11 +52,11 @@ def _is_result(value: Json) -> bool:
 def _check(content: list[dict[str, Json]]) -> None:
     for index, block in enumerate(content):
         for key in _BLOCKS[block["type"]]:
-            if key not in block:
+            if not isinstance(block.get(key), dict if key == "resource" else str):
                 raise MockError(
-                    f"content[{index}] of the result has no {key}",
+                    f"content[{index}] of the result has {'a wrong' if key in block else 'no'} {key}",
                     why=f"a block of type {block['type']} has {' and '.join(_BLOCKS[block['type']])}",
-                    fix=f"Add {key}, or answer with the JSON alone, without content.",
+                    fix=f"Correct {key}, or answer with the JSON alone, without content.",
                 )
 
 

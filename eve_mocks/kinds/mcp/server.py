@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, PaginatedRequestParams
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, PaginatedRequestParams
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
+from eve_mocks.errors import MockError
 from eve_mocks.kinds.mcp.call import NoAnswer, ToolCall
 from eve_mocks.kinds.mcp.results import failed
 
@@ -139,7 +141,8 @@ class Service:
         call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
         call.task = asyncio.current_task()
         try:
-            return _of_version(context, await call.answer(params.name, params.arguments or {}))
+            result = await call.answer(params.name, params.arguments or {})
+            return _of_version(context, _checked(params.name, result, call))
         except NoAnswer as error:
             # MCP 2026-07-28, Tools, Error Handling: an unknown tool is a protocol error.
             raise MCPError(INVALID_PARAMS, str(error)) from error
@@ -155,6 +158,24 @@ class Service:
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tools.get(name)
         return None if tool is None else tool.definition["inputSchema"]
+
+
+def _checked(name: str, result: Result, call: ToolCall) -> Result:
+    """A result that the protocol has; the SDK would tell of another to its own log only."""
+    try:
+        CallToolResult.model_validate(result)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return call.broken(
+            name,
+            MockError(
+                f"the result of {name} is not one of MCP: {where}: {first['msg']}",
+                why="an object with content is passed on as it is, so it has to be a CallToolResult",
+                fix="Correct it, or answer with the JSON alone, without content.",
+            ),
+        )
+    return result
 
 
 def _is_handshake(request: Request) -> bool:
