@@ -119,6 +119,8 @@ def replace(argv: Sequence[str]) -> NoReturn:
     try:
         os.execvp(argv[0], list(argv))  # noqa: S606 - running the user's command is what this is for
     except OSError as error:
+        if error.errno == errno.ENOEXEC:
+            os.execv("/bin/sh", ["sh", *argv])  # noqa: S606
         raise _cannot_start(argv[0], error) from error
 
 
