@@ -365,5 +365,7 @@ def test_a_shell_with_job_control_inside(terminal: Terminal) -> None:
     terminal.keys("sleep 60", "Enter")
     terminal.keys("C-z")
     terminal.shows("Stopped")
-    terminal.keys("kill -KILL %1; wait %1; exit 4", "Enter")
+    terminal.keys("fg", "Enter")
+    terminal.keys("C-c")
+    terminal.keys("exit 4", "Enter")
     terminal.shows("code 4")
