@@ -507,7 +507,7 @@ def test_calls_are_answered_in_the_order_they_arrive(mock, versions):
     session = Sessions().get()
 
     async def run():
-        await made.warm()
+        made.warm()
         requests = [call_of("note", {"n": n}, versions[n % len(versions)]) for n in range(20)]
         await asyncio.gather(*(made.answer(request, session) for request in requests))
         await made.close()

@@ -22,6 +22,7 @@ from typing import Any
 from eve_mocks.calls import CallLog
 from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
+from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.load import load
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
@@ -92,6 +93,9 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
     await listener.start(sock)
     control.send({"ready": True})
+    for mock in mocks.mocks:
+        if isinstance(mock, McpMock):
+            mock.warm()
     if dispatcher.router.allows():
         carrier.prepare()
     await _finish(control)

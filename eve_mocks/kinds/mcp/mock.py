@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,11 +49,9 @@ class McpMock:
     def reads_body(self, request: Request) -> bool:
         return request.method == "POST"
 
-    async def warm(self) -> None:
-        """Import the SDK, so that the first call need not wait for it."""
-        import asyncio
-
-        await asyncio.to_thread(_import)
+    def warm(self) -> None:
+        """Begin to import the SDK, so that the first call need not wait for it; returns at once."""
+        _warm()
 
     async def close(self) -> None:
         """End what the first call began."""
@@ -94,6 +93,14 @@ class McpMock:
         service = (await asyncio.to_thread(_import))(self.name, self._tools, sessions=self._sessions)
         await service.start()
         return service
+
+
+@functools.cache
+def _warm() -> None:
+    import threading
+
+    # A daemon, for a run that ends before the import does is not held up by it.
+    threading.Thread(target=_import, daemon=True).start()
 
 
 def _import() -> type[Service]:
