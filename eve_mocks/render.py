@@ -58,8 +58,8 @@ def _plain(text: str, **_: Any) -> str:
 
 
 def _row(word: str, count: object, text: str, style: Style) -> str:
-    head = style(f"{word:<8}", fg=_COLOURS.get(word))
-    return f"  {head} {count:>3}   {clean(text)}" if count != "" else f"  {head} {clean(text)}"
+    head = style(f"{word:<7}", fg=_COLOURS.get(word))
+    return f"  {head} {count:>3}   {clean(text)}" if count != "" else f"  {head}  {clean(text)}"
 
 
 def clean(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 EVE_MOCKS = str(Path(sys.executable).with_name("eve-mocks"))
 NODE_MODULES = Path(__file__).parent / "clients" / "node_modules"
+
+
+# Proxies, certificate authorities and folders that the machine's own environment names are no part of a test.
+_OF_THE_MACHINE = re.compile(r"_proxy$|CERT|CA_BUNDLE|CAINFO|SSL_ROOTS|^EVE_MOCKS|^XDG_", re.IGNORECASE)
 
 
 def _find(tool: str) -> str | None:
@@ -103,11 +108,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path, home: Path) -> Project:
     """An empty project."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.lower().endswith("_proxy") and not name.startswith(("EVE_MOCKS", "XDG_"))
-    }
+    inherited = {name: value for name, value in os.environ.items() if not _OF_THE_MACHINE.search(name)}
     return Project(tmp_path, inherited | {"HOME": str(home), "XDG_DATA_HOME": str(home / "data")})
 
 

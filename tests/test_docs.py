@@ -45,12 +45,8 @@ class Step:
             yield cls(command, expected)
 
     def pattern(self) -> str:
-        lines = [".*\n" if line == "…\n" else self._line(line) for line in self.expected.splitlines(keepends=True)]
-        return "".join(f"(?:{line})*" if line == ".*\n" else line for line in lines)
-
-    @staticmethod
-    def _line(line: str) -> str:
-        return ".*".join(map(re.escape, line.split("…")))
+        lines = self.expected.splitlines(keepends=True)
+        return "".join("(?:.*\n)*" if line == "…\n" else ".*".join(map(re.escape, line.split("…"))) for line in lines)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
