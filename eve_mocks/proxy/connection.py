@@ -47,8 +47,8 @@ class Disagreement(ValueError):
         self.target = target
 
 
-def parse_authority(text: str, default_port: int) -> tuple[str, int]:
-    """Host and port of ``host[:port]``, normalised. Raises ``BadTarget``."""
+def parse_authority(text: str, default_port: int | None = None) -> tuple[str, int]:
+    """Host and port of ``host:port``, normalised; without a default the port must be there. Raises ``BadTarget``."""
     found = _AUTHORITY.fullmatch(text)
     if found is None:
         raise BadTarget(f"{text[:100]!r} is not host:port")
@@ -56,7 +56,7 @@ def parse_authority(text: str, default_port: int) -> tuple[str, int]:
         host = normalise_host(found["host"])
     except BadURL as error:
         raise BadTarget(str(error)) from error
-    port = int(found["port"] or default_port)
+    port = int(found["port"] or default_port or 0)
     if not 0 < port < 65536:
         raise BadTarget(f"{port} is not a port")
     return host, port

@@ -213,7 +213,7 @@ class Http1(asyncio.Protocol):
     def _connect(self, authority: str, connection: Connection) -> None:
         if connection.host is not None:
             raise BadTarget("CONNECT inside a connection to an upstream")
-        host, port = parse_authority(authority, 443)
+        host, port = parse_authority(authority)
         self._over = True
         rest = self.conn.trailing_data[0]
         self._lanes.tunnel(self.transport, dataclasses.replace(connection, host=host, port=port), rest)

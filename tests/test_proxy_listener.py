@@ -1,0 +1,474 @@
+"""Who is asked, in which protocol, under which name: everything before the first request."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+from running_proxy import HOST, URL, FunctionMock, ca, echo, proxy, read_all, read_head, request  # noqa: F401
+
+from eve_mocks.model import Passage
+from eve_mocks.proxy.listener import speech
+
+CLOSE = "Connection: close"
+CLIENT_HELLO = bytes.fromhex("16030100")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\x16", None),
+        (CLIENT_HELLO, "tls"),
+        (b"\x16\x01", "unknown"),
+        (b"GET / HTTP/1.1\r\n", "http/1.1"),
+        (b"get /x HTTP/1.0\n", "http/1.1"),
+        (b"\r\nGET / HTTP/1.1\r\n", "http/1.1"),
+        (b"M-SEARCH * HTTP/1.1\r\n", "http/1.1"),
+        (b"GET /\xc3\xa9 HTTP/1.1\r\n", "http/1.1"),
+        (b"GE", None),
+        (b"GET /half", None),
+        (b"GET / HTTP/1.1\r", None),
+        (b"GET /\r\n", "unknown"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0", "h2"),
+        (b"PRI * HTTP/2", None),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "unknown"),
+        (b"\0\0\0\x08\x04\xd2\x16\x2f", "unknown"),
+        (b"*1\r\n$4\r\nPING\r\n", "unknown"),
+        (b"EHLO localhost\r\n", "unknown"),
+        (b"{}", "unknown"),
+        (b"x" * 41, "unknown"),
+    ],
+)
+def test_what_the_first_bytes_tell(data, expected):
+    assert speech(data) == expected
+
+
+class TestAuthority:
+    """The names of one request must agree."""
+
+    @pytest.mark.parametrize(
+        ("connect", "sni", "host", "target"),
+        [
+            pytest.param("API.pay.test.:443", HOST, "api.PAY.test", "/v1/x", id="case and dot"),
+            pytest.param(f"{HOST}:443", HOST, f"{HOST}:443", "/v1/x", id="default port"),
+            pytest.param(f"{HOST}:443", HOST, HOST, f"{URL}/x", id="absolute form inside"),
+        ],
+    )
+    def test_names_that_agree(self, proxy, connect, sni, host, target):
+        running = proxy()
+        with running.secure(connect, sni=sni) as client:
+            client.sendall(request("GET", target, CLOSE, host=host))
+            assert b"200 OK" in read_all(client)
+        assert running.call().outcome == "mocked"
+
+    @pytest.mark.parametrize(
+        ("connect", "sni", "host", "target", "names"),
+        [
+            pytest.param("evil.test:443", HOST, HOST, "/v1/x", ["evil.test", HOST], id="CONNECT"),
+            pytest.param(f"{HOST}:443", "evil.test", HOST, "/v1/x", ["evil.test"], id="SNI"),
+            pytest.param(f"{HOST}:443", HOST, "evil.test", "/v1/x", ["evil.test"], id="Host"),
+            pytest.param(f"{HOST}:443", HOST, f"{HOST}:8443", "/v1/x", [f"{HOST}:8443"], id="port of Host"),
+            pytest.param(f"{HOST}:443", HOST, f"{HOST}@evil.test", "/v1/x", ["evil.test"], id="user in Host"),
+            pytest.param(f"{HOST}:443", HOST, HOST, "https://evil.test/v1/x", ["evil.test"], id="target"),
+            pytest.param(f"{HOST}:443", HOST, HOST, f"http://{HOST}/v1/x", [f"http://{HOST}"], id="scheme of target"),
+            pytest.param("192.0.2.1:443", HOST, HOST, "/v1/x", ["192.0.2.1", HOST], id="address and name"),
+        ],
+    )
+    def test_names_that_disagree(self, proxy, connect, sni, host, target, names):
+        running = proxy()
+        context = running.context()
+        context.check_hostname = False
+        with context.wrap_socket(running.tunnel(connect), server_hostname=sni) as client:
+            client.sendall(request("GET", target, CLOSE, host=host))
+            assert read_all(client).startswith(b"HTTP/1.1 403 ")
+        call = running.call()
+        assert (call.outcome, call.reason) == ("blocked", "authority")
+        assert all(name in (call.error or "") for name in names), call.error
+
+    @pytest.mark.parametrize(("host", "status"), [("plain.test", 200), ("PLAIN.test:80", 200), ("evil.test", 403)])
+    def test_absolute_form_and_host(self, proxy, host, status):
+        running = proxy([FunctionMock("http://plain.test/", echo)])
+        with running.connect() as client:
+            client.sendall(request("GET", "http://plain.test/x", CLOSE, host=host))
+            assert read_all(client).startswith(f"HTTP/1.1 {status} ".encode())
+        assert (running.call().reason == "authority") == (status == 403)
+
+    @pytest.mark.parametrize("address", ["192.0.2.7", "[2001:db8::7]"])
+    def test_an_address_needs_no_sni(self, proxy, address):
+        running = proxy([FunctionMock(f"https://{address}/", echo)])
+        context = running.context()
+        with context.wrap_socket(running.tunnel(f"{address}:443"), server_hostname=address.strip("[]")) as client:
+            client.sendall(request("GET", "/x", CLOSE, host=address))
+            assert b"200 OK" in read_all(client)
+
+    def test_a_wildcard_mock_has_a_certificate_for_each_name(self, proxy):
+        running = proxy([FunctionMock("https://*.many.test/", echo)])
+        for host in ("a.many.test", "b.c.many.test"):
+            with running.secure(f"{host}:443", sni=host) as client:
+                client.sendall(request("GET", "/x", CLOSE, host=host))
+                assert b"200 OK" in read_all(client)
+
+    @pytest.mark.parametrize("authority", ["no-port", "h:", "h:0", "h:99999", "a@b:443", "[::1:443", "a b:443", "/x"])
+    def test_a_connect_to_nowhere(self, proxy, authority):
+        with proxy().connect() as client:
+            client.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert read_all(client).startswith(b"HTTP/1.1 400 ")
+
+
+class TestOtherProtocols:
+    @pytest.mark.parametrize(
+        "greeting",
+        [
+            pytest.param(b"SSH-2.0-OpenSSH_9.2\r\n", id="ssh"),
+            pytest.param(b"\0\0\0\x08\x04\xd2\x16\x2f", id="postgres"),
+            pytest.param(b"*1\r\n$4\r\nPING\r\n", id="redis"),
+            pytest.param(b"get key\r\n", id="memcached"),
+        ],
+    )
+    def test_are_reset_and_recorded(self, proxy, greeting):
+        running = proxy()
+        with running.tunnel("db.test:5432") as client:
+            client.sendall(greeting)
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+        call = running.call()
+        assert (call.outcome, call.reason, call.target) == ("blocked", "protocol", "db.test")
+        assert "neither HTTP nor TLS" in (call.error or "")
+
+    def test_a_client_that_waits_for_the_server_to_speak(self, proxy):
+        running = proxy()
+        with running.tunnel("mail.test:25") as client:
+            began = time.monotonic()
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+            assert 0.9 < time.monotonic() - began < 3
+        call = running.call()
+        assert (call.reason, call.url) == ("protocol", "tcp://mail.test:25/")
+
+    def test_inside_tls(self, proxy):
+        running = proxy()
+        with running.secure() as client:
+            client.sendall(b"\0\x01\x02")
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+        assert running.call().reason == "protocol"
+
+    def test_without_a_connect_they_are_reset(self, proxy):
+        running = proxy()
+        for greeting in (b"\0\x01\x02", CLIENT_HELLO):
+            with running.connect() as client:
+                client.sendall(greeting)
+                with pytest.raises(ConnectionResetError):
+                    client.recv(1)
+        assert running.calls == []
+
+
+class TestDistrust:
+    def test_an_alert(self, proxy):
+        running = proxy()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            ssl.create_default_context().wrap_socket(running.tunnel(), server_hostname=HOST)
+        call = running.call()
+        assert (call.outcome, call.reason, call.url, call.status) == ("blocked", "tls", f"https://{HOST}/", None)
+        assert "does not trust" in (call.error or "")
+        assert "SSL_CERT_FILE" in (call.error or "")
+
+    def test_curl(self, proxy, needs):
+        running = proxy()
+        command = [needs("curl"), "-sS", "-x", running.url, "--cacert", "/dev/null", f"{URL}/x"]
+        assert subprocess.run(command, capture_output=True, timeout=10, check=False).returncode != 0
+
+    def test_node_hangs_up_without_a_word(self, proxy, needs):
+        running = proxy()
+        script = """
+            const [port, host] = process.argv.slice(1);
+            const socket = require('net').connect(port, '127.0.0.1');
+            socket.write(`CONNECT ${host}:443 HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n`);
+            socket.once('data', () => require('tls').connect({socket, servername: host})
+                .on('error', error => { console.log(error.code); process.exit(); }));
+        """
+        command = [needs("node"), "-e", script, str(running.port), HOST]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        assert "UNABLE" in found.stdout, found.stderr
+        call = running.call()
+        assert (call.outcome, call.reason) == ("blocked", "tls")
+        assert "certificate" in (call.error or "")
+
+    def test_a_connection_that_is_used_is_not_taken_for_it(self, proxy):
+        running = proxy()
+        with running.secure() as client:
+            client.sendall(request("GET", "/v1/x"))
+            read_head(client)
+        with running.tunnel():  # gone before our certificate was seen
+            pass
+        assert b"200 OK" in running.ask(request("GET", "/v1/y", CLOSE))
+        assert [call.outcome for call in running.recorded(2)] == ["mocked", "mocked"]
+
+    def test_no_protocol_version_in_common(self, proxy):
+        running = proxy()
+        context = running.context()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = ssl.TLSVersion.TLSv1
+            context.maximum_version = ssl.TLSVersion.TLSv1_1
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with pytest.raises(ssl.SSLError):
+            context.wrap_socket(running.tunnel(), server_hostname=HOST)
+        call = running.call()
+        assert call.reason == "tls"
+        assert "could not agree on TLS" in (call.error or "")
+
+
+class TestTls:
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    def test_versions(self, proxy, version):
+        running = proxy()
+        context = running.context()
+        context.minimum_version = context.maximum_version = version
+        with context.wrap_socket(running.tunnel(), server_hostname=HOST) as client:
+            client.sendall(request("GET", "/v1/x", CLOSE))
+            assert b"200 OK" in read_all(client)
+
+    def test_a_client_hello_in_pieces(self, proxy):
+        running = proxy()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = running.context().wrap_bio(incoming, outgoing, server_hostname=HOST)
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.do_handshake()
+        hello = outgoing.read()
+        # The record itself split in two (RFC 8446, section 5.1), and every byte in a packet of its own.
+        header, content = hello[:3], hello[5:]
+        half = len(content) // 2
+        records = b"".join(header + len(part).to_bytes(2) + part for part in (content[:half], content[half:]))
+        with running.tunnel() as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in records:
+                client.sendall(bytes([byte]))
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    client.sendall(outgoing.read())
+                    incoming.write(client.recv(65536))
+            tls.write(request("GET", "/v1/x", CLOSE))
+            client.sendall(outgoing.read())
+            incoming.write(read_all(client))
+            assert tls.read(65536).startswith(b"HTTP/1.1 200 OK")
+
+    def test_a_session_is_resumed(self, proxy):
+        running = proxy()
+        context = running.context()
+        session = None
+        for reused in (False, True):
+            client = context.wrap_socket(running.tunnel(), server_hostname=HOST, session=session)
+            with client:
+                client.sendall(request("GET", "/v1/x", CLOSE))
+                assert b"200 OK" in read_all(client)
+                session = client.session
+                assert client.session_reused == reused
+
+    @pytest.mark.parametrize(
+        ("offers", "chosen"),
+        [
+            (("h2", "http/1.1"), "http/1.1"),
+            (("http/1.1",), "http/1.1"),
+            (("h2",), "h2"),
+            (("other",), None),
+            ((), None),
+        ],
+    )
+    def test_http_1_1_is_preferred(self, proxy, offers, chosen):
+        with proxy().secure(alpn=offers) as client:
+            assert client.selected_alpn_protocol() == chosen
+            if chosen != "h2":
+                client.sendall(request("GET", "/v1/x", CLOSE))
+                assert b"200 OK" in read_all(client)
+
+    def test_garbage_in_the_handshake(self, proxy):
+        running = proxy()
+        with running.tunnel() as client:
+            client.sendall(CLIENT_HELLO + b"\x04abcd")
+            assert read_all(client)[:1] in (b"\x15", b"")  # an alert
+        assert running.call().reason == "tls"
+
+    def test_garbage_after_the_handshake(self, proxy):
+        running = proxy()
+        client = running.secure()
+        with socket.socket(fileno=client.detach()) as plain:
+            plain.settimeout(10)
+            plain.sendall(b"\x17\x03\x03\0\x05abcde")
+            assert_ended(plain)
+        assert b"200 OK" in running.ask(request("GET", "/v1/x", CLOSE))
+
+
+def assert_ended(client: socket.socket) -> None:
+    """The other side has closed or reset the connection."""
+    with contextlib.suppress(ConnectionResetError):
+        while client.recv(65536):
+            pass
+
+
+class TestLoopback:
+    """It passes natively, and is not recorded."""
+
+    @pytest.fixture
+    def server(self):
+        sock = socket.create_server(("127.0.0.1", 0))
+        seen: list[bytes] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = sock.accept()
+                except OSError:
+                    return
+                with client:
+                    seen.append(read_head(client))
+                    client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nlocal")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield sock.getsockname()[1], seen
+        sock.shutdown(socket.SHUT_RDWR)
+        sock.close()
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "app.localhost"])
+    def test_by_connect(self, proxy, server, host):
+        port, seen = server
+        running = proxy()
+        with running.tunnel(f"{host}:{port}") as client:
+            client.sendall(b"NOT quite HTTP\r\n\r\n")
+            assert read_all(client).endswith(b"local")
+        assert seen == [b"NOT quite HTTP\r\n\r\n"]
+        assert running.calls == []
+
+    def test_by_absolute_form(self, proxy, server):
+        port, seen = server
+        running = proxy()
+        with running.connect() as client:
+            url = f"http://localhost:{port}/a%2Fb?c=d"
+            client.sendall(
+                request("GET", url, "Proxy-Authorization: Basic eDp5", "X-Case: 1", host=f"localhost:{port}")
+            )
+            client.sendall(request("GET", f"{URL}/x"))  # is not taken to the server of this machine
+            assert read_all(client).endswith(b"local")
+        (head,) = seen
+        assert head.startswith(b"GET /a%2Fb?c=d HTTP/1.1\r\n")
+        assert b"\r\nX-Case: 1\r\n" in head
+        assert b"Proxy-Authorization" not in head
+        assert b"Connection: close" in head
+        assert running.calls == []
+
+    def test_a_server_that_is_not_there(self, proxy):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with proxy().connect() as client:
+            client.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert read_all(client).startswith(b"HTTP/1.1 502 ")
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])
+    def test_never_back_into_the_proxy(self, proxy, host):
+        running = proxy()
+        with running.connect() as client:
+            client.sendall(f"CONNECT {host}:{running.port} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert read_all(client).startswith(b"HTTP/1.1 403 ")
+
+
+class TestKnownDestination:
+    """The entry for connections that did not come to a proxy knowingly."""
+
+    def redirected(self, running, destination):
+        sock = socket.create_server(("127.0.0.1", 0))
+
+        class Redirected(asyncio.Protocol):
+            def connection_made(self, transport):
+                running.listener.accept(transport, destination)
+
+        async def serve():
+            await running.listener.loop.create_server(Redirected, sock=sock)
+
+        running.run(serve())
+        return socket.create_connection(sock.getsockname(), timeout=10)
+
+    def test_tls(self, proxy):
+        running = proxy()
+        with running.context().wrap_socket(self.redirected(running, (HOST, 443)), server_hostname=HOST) as client:
+            client.sendall(request("GET", "/v1/x", CLOSE))
+            assert b"200 OK" in read_all(client)
+
+    def test_http(self, proxy):
+        running = proxy([FunctionMock("http://plain.test/", echo)])
+        with self.redirected(running, ("plain.test", 80)) as client:
+            client.sendall(request("GET", "/x", CLOSE, host="plain.test"))
+            assert b'"http://plain.test/x"' in read_all(client)
+
+    def test_silence(self, proxy):
+        running = proxy()
+        with self.redirected(running, ("mail.test", 25)) as client, pytest.raises(ConnectionResetError):
+            client.recv(1)
+        assert running.call().reason == "protocol"
+
+
+class TestNothingLeaves:
+    """Neither a connection nor a look-up: seen by the interpreter's own audit events."""
+
+    @pytest.fixture
+    def watch(self):
+        events: list[str] = []
+        watching = True
+
+        def audit(event: str, args: tuple[object, ...]) -> None:
+            if watching and event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+                events.append(f"{event} {args[0]}")
+            elif watching and event == "socket.connect":
+                events.append(f"{event} {args[1]}")
+
+        sys.addaudithook(audit)  # for good: a hook cannot be taken out
+        yield events
+        watching = False
+
+    def test_mocked_and_blocked(self, proxy, watch):
+        running = proxy(passages=[Passage(kind="allow", name="ok", url="https://ok.test/free/", why="a test")])
+        del watch[:]
+        for path, host in (("/v1/x", HOST), ("/x", HOST), ("/x", "nowhere.test"), ("/taken", "ok.test")):
+            with running.secure(f"{host}:443", sni=host) as client:
+                client.sendall(request("GET", path, CLOSE, host=host))
+                read_all(client)
+        assert [call.outcome for call in running.calls] == ["mocked", "blocked", "blocked", "blocked"]
+        assert [event for event in watch if f"('127.0.0.1', {running.port})" not in event] == []
+
+    def test_the_watch_sees_a_look_up(self, watch):
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo("nowhere.invalid", 443)
+        assert watch == ["socket.getaddrinfo nowhere.invalid"]
+
+
+def test_the_program_of_a_blocked_call(proxy, needs):
+    running = proxy()
+    command = [needs("curl"), "-sS", "-x", running.url, "http://nowhere.test/"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as client:
+        answer = json.loads(client.communicate(timeout=10)[0])
+    call = running.call()
+    assert (call.pid, call.program) == (client.pid, "curl")
+    assert "eve-mocks add nowhere" in answer["fix"]
+
+
+def test_stopping_ends_every_connection(proxy):
+    running = proxy()
+    idle, secure = running.connect(), running.secure()
+    running.stop()
+    for client in (idle, secure):
+        with client:
+            assert_ended(client)
+    with pytest.raises(ConnectionRefusedError):
+        running.connect()
