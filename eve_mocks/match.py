@@ -48,6 +48,8 @@ def parse_url(text: str) -> URL:
         raise BadURL("it does not begin with http://, https://, ws:// or wss://")
     if not parts.hostname:
         raise BadURL("it names no host")
+    if "\\" in parts.netloc:  # ends the host for browsers, but not for RFC 3986
+        raise BadURL("its host holds a backslash")
     return URL(
         scheme=scheme,
         host=normalise_host(parts.hostname),

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +21,6 @@ from eve_mocks.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 type Write = Callable[[dict[str, str | bytes]], Mocks]
 
 HTTP = "kind: http\nurl: https://api.pay.test/v1\n"
@@ -292,8 +291,9 @@ def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
     assert load(tmp_path / "mocks") == Mocks(folder=tmp_path / "mocks")
 
 
-def test_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "mocks").write_text("")
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to(path)], ids=["a file", "a loop"])
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "mocks")
     with pytest.raises(MockError, match="mocks cannot be read"):
         load(tmp_path / "mocks", shown="mocks")
 
