@@ -124,7 +124,7 @@ def _settings(plan: Plan, folder: RunFolder, authority: ca.CA, trust: ca.Trust, 
         "ca": str(authority.path),
         "upstreamProxies": dataclasses.asdict(upstream),
         # With our own authority in it, an outer run is a trusted upstream of an inner one.
-        "upstreamCa": [str(trust.bundle)],
+        "upstreamCa": str(trust.bundle),
     }
 
 

@@ -55,7 +55,7 @@ class Settings:
             session=given["session"],
             eve_dev=given["eveDev"],
             ca=Path(given["ca"]),
-            upstreams=Upstreams(given.get("upstreamProxies"), given.get("upstreamCa") or ()),
+            upstreams=Upstreams(given.get("upstreamProxies"), given.get("upstreamCa")),
         )
 
 

@@ -72,10 +72,10 @@ class Passing:
         self._carried: dict[str, Carried] = {}
         self._mode = ProxyMode.parse("regular")
         self._master = Master(options.Options(mode=[]))
-        addons = (Core(), Proxyserver(), UpstreamTls(upstreams.bundles), self)  # type: ignore[no-untyped-call]
+        addons = (Core(), Proxyserver(), UpstreamTls(), self)  # type: ignore[no-untyped-call]
         self._master.addons.add(*addons)  # type: ignore[no-untyped-call]
         self._master.options.update(  # type: ignore[no-untyped-call]
-            connection_strategy="lazy", tcp_timeout=_PATIENCE
+            connection_strategy="lazy", tcp_timeout=_PATIENCE, ssl_verify_upstream_trusted_ca=upstreams.bundle
         )
 
     async def serve(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 _SCHEMES: dict[str, Literal["http", "https"]] = {"http": "http", "https": "https"}
 _PORTS = {"http": 80, "https": 443}
@@ -47,12 +47,12 @@ def parse_proxy(url: str) -> Proxy:
 
 
 class Upstreams:
-    """``proxies`` is ``{"http": url, "https": url, "no": NO_PROXY}``; ``bundles`` are PEM files that are trusted."""
+    """``proxies`` is ``{"http": url, "https": url, "no": NO_PROXY}``; ``bundle`` is a PEM file of what is trusted."""
 
-    def __init__(self, proxies: Mapping[str, str | None] | None = None, bundles: Iterable[str] = ()) -> None:
+    def __init__(self, proxies: Mapping[str, str | None] | None = None, bundle: str | None = None) -> None:
         self._proxies = dict(proxies or {})
         self._direct = [entry.strip().lower() for entry in (self._proxies.get("no") or "").split(",") if entry.strip()]
-        self.bundles = list(bundles)
+        self.bundle = bundle
 
     def proxy(self, scheme: str, host: str, port: int) -> Proxy | None:
         """The proxy for an origin, or None where it is reached directly. Raises ``UnknownProxy``."""
