@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +39,8 @@ class RouteTable[T]:
 
     def __init__(self) -> None:
         self._concrete: dict[str, _Entry[T]] = {}
-        self._general: dict[str, _Entry[T]] = {}
+        self._general: list[_Entry[T]] = []  # sorted
+        self._shapes: dict[str, _Entry[T]] = {}
 
     def add(self, method: str, template: PathTemplate, value: T) -> None:
         """Raises ``MockError`` for an unknown method, and for a second answer to one operation."""
@@ -48,11 +50,7 @@ class RouteTable[T]:
                 why=f"a method is one of {', '.join(METHODS)}",
                 fix=did_you_mean(method, METHODS),
             )
-        if template.names or template.text.endswith("/**"):
-            entry = self._general.setdefault(template.shape, _Entry(template, {}))
-            self._general = dict(sorted(self._general.items(), key=lambda item: item[1].template))
-        else:
-            entry = self._concrete.setdefault(normalise_segment(template.text), _Entry(template, {}))
+        entry = self._entry(template)
         if method in entry.by_method:
             raise MockError(
                 f"two routes answer {method} {template.text}",
@@ -60,6 +58,14 @@ class RouteTable[T]:
                 fix="Keep one of them.",
             )
         entry.by_method[method] = value
+
+    def _entry(self, template: PathTemplate) -> _Entry[T]:
+        if not template.names and not template.text.endswith("/**"):
+            return self._concrete.setdefault(normalise_segment(template.text), _Entry(template, {}))
+        if template.shape not in self._shapes:
+            self._shapes[template.shape] = _Entry(template, {})
+            bisect.insort(self._general, self._shapes[template.shape], key=lambda entry: entry.template)
+        return self._shapes[template.shape]
 
     def operations(self) -> list[str]:
         """Every operation, as ``METHOD /path/{param}``."""
@@ -78,8 +84,10 @@ class RouteTable[T]:
         there = [(entry, word) for entry, _ in self._fitting(path) for word in entry.by_method]
         if there:
             entry, word = there[0]
-            methods = ", ".join(word for _, word in there)
-            return Miss(f"{word} {entry.template.text}", f"the method is {method}; the path has {methods}")
+            methods = list(dict.fromkeys(word for _, word in there))
+            if method in methods:
+                return Miss(f"{method} {entry.template.text}", "its handler passed")
+            return Miss(f"{word} {entry.template.text}", f"the method is {method}; the path has {', '.join(methods)}")
         scored = [
             (*_compare(entry.template, path), f"{method if method in entry.by_method else word} {entry.template.text}")
             for entry in self._entries()
@@ -90,12 +98,12 @@ class RouteTable[T]:
 
     def _entries(self) -> Iterator[_Entry[T]]:
         yield from self._concrete.values()
-        yield from self._general.values()
+        yield from self._general
 
     def _fitting(self, path: str) -> Iterator[tuple[_Entry[T], dict[str, str]]]:
         if path in self._concrete:
             yield self._concrete[path], {}
-        for entry in self._general.values():
+        for entry in self._general:
             params = entry.template.match(path)
             if params is not None:
                 yield entry, params

@@ -199,7 +199,7 @@ def test_a_handler_passes_to_the_next_answer() -> None:
     mock.get("/{x}/{y}")(lambda: NotImplemented)
     assert said(ask(mock, request("/a/b"))) == "any"
     missed = ask(mock, request("/c/d"))
-    assert (missed.response.status, missed.nearest) == (404, "GET /{x}/{y}: the method is GET; the path has GET")
+    assert (missed.response.status, missed.nearest) == (404, "GET /{x}/{y}: its handler passed")
 
 
 @pytest.mark.parametrize(
