@@ -158,5 +158,6 @@ def _beginning(mocks: Mocks, plan: Plan) -> list[Problem]:
 def _tell(text: str) -> None:
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
-            sys.stderr.write(text + "\n")
+            # On a terminal, the command's last line may not have ended.
+            sys.stderr.write(f"{'\n' if sys.stderr.isatty() else ''}{text}\n")
             sys.stderr.flush()
