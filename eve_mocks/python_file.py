@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import types
 from typing import TYPE_CHECKING
@@ -79,10 +80,27 @@ def _apart(folder: Folder) -> Iterator[None]:
     before = sys.stdin, sys.dont_write_bytecode
     sys.stdin, sys.dont_write_bytecode = None, True
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), _descriptor(1, like=2):
             yield
     finally:
         sys.stdin, sys.dont_write_bytecode = before
+
+
+@contextlib.contextmanager
+def _descriptor(number: int, *, like: int) -> Iterator[None]:
+    """Turn a descriptor to where another leads, for what child processes and C libraries write."""
+    try:
+        kept = os.dup(number)
+    except OSError:  # closed by the caller: nothing can reach it
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            os.dup2(like, number)
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 def _forget(folder: Folder) -> None:

@@ -248,13 +248,14 @@ def test_every_mistake_of_a_folder_is_told_at_once(write: Write) -> None:
 def test_loading_leaves_the_commands_streams_alone(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
     mocks = write(
         {
-            "m.py": "import sys, threading\nprint('loud')\nsys.stdout.write('louder\\n')\n"
+            "m.py": "import os, sys, threading\nprint('loud')\nsys.stdout.write('louder\\n')\n"
+            "sys.stdout.flush()\nos.system('echo from a child')\n"
             "thread = threading.Thread(target=print, args=('from a thread',))\nthread.start()\nthread.join()\n" + PYTHON
         }
     )
     assert (names(mocks), mocks.errors) == (["m"], [])
     captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "loud\nlouder\nfrom a thread\n")
+    assert (captured.out, captured.err) == ("", "loud\nlouder\nfrom a child\nfrom a thread\n")
 
 
 @pytest.mark.parametrize("stem", ["json", "mcp", "openai", "eve_mocks", "asyncio", "__main__"])
