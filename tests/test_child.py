@@ -303,7 +303,10 @@ class Terminal:
         self.tmux("send-keys", *keys)
 
     def shows(self, text: str) -> None:
-        until(lambda: text in self.tmux("capture-pane", "-p"), f"the terminal shows {text!r}")
+        try:
+            until(lambda: text in self.tmux("capture-pane", "-p"), f"the terminal shows {text!r}")
+        except AssertionError:
+            pytest.fail(f"no {text!r} in:\n{self.tmux('capture-pane', '-p')}")
 
 
 @pytest.fixture
@@ -361,7 +364,7 @@ def test_ctrl_c_in_a_terminal(terminal: Terminal) -> None:
 
 def test_a_shell_with_job_control_inside(terminal: Terminal) -> None:
     terminal.keys(f"{EVE_MOCKS} run -- env 'PS1=inner> ' bash --norc -i; echo code $?", "Enter")
-    terminal.shows("inner>")
+    terminal.shows("\ninner>")
     terminal.keys("cat", "Enter", "one", "Enter")
     terminal.shows("one\none")
     terminal.keys("C-z")
