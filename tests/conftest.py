@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from island import Island
+from running_proxy import ca, proxy  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
-import asyncio
 import re
 import subprocess
 import sys
@@ -16,7 +16,7 @@ import brotli
 import httpx
 import pytest
 import requests
-from running_proxy import HOST, URL, FunctionMock, ca, echo, proxy, read_all, read_head, request  # noqa: F401
+from running_proxy import HOST, URL, FunctionMock, echo, read_all, read_head, request
 
 from eve_mocks.model import Response
 
