@@ -54,7 +54,7 @@ class RunFolder:
 
 
 def open_run(started: datetime.datetime) -> RunFolder:
-    """Make the folder of a run that starts. Raises ``OSError`` where not even a temporary one can be made."""
+    """Make the folder of a run that starts. Raises ``MockError`` where not even a temporary one can be made."""
     name = f"{started:%Y%m%dT%H%M%S}.{started.microsecond // 1000:03d}Z-{os.getpid()}"
     try:
         top = _NAME.absolute()
@@ -65,7 +65,14 @@ def open_run(started: datetime.datetime) -> RunFolder:
         path = top / "runs" / name
         path.mkdir(parents=True)
     except OSError as error:
-        return elsewhere(error)
+        try:
+            return elsewhere(error)
+        except OSError as other:
+            raise MockError(
+                f"the run has nowhere to be kept: {error.strerror}",
+                why=f"neither the working directory nor the folder for temporary files can be written: {other.strerror}",
+                fix="Make room on the disk, or set TMPDIR to a folder that you may write.",
+            ) from other
     return RunFolder(path, top / "report.json", str(_NAME / "report.json"))
 
 
@@ -87,6 +94,8 @@ def save(run: RunFolder, report: Report) -> tuple[Report, str]:
     with contextlib.suppress(OSError):
         if run.output.stat().st_size == 0:
             run.output.unlink()
+        else:
+            report = {**report, "output": str(run.output)}
     if not run.log.exists():
         report = {**report, "log": None}
     try:

@@ -6,6 +6,7 @@ Everything heavier than click is imported by the command that needs it: ``run`` 
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import json
 import os
@@ -32,6 +33,12 @@ class Folder:
 
     def must_exist(self) -> Folder:
         """Return the folder. Raises ``MockError`` where the user named one that is not there."""
+        if not self.path.is_absolute():
+            raise MockError(
+                "the working directory is gone",
+                why="it was removed, and the mocks and the report are looked for in it",
+                fix="Change to a folder that exists.",
+            )
         if self.given and not self.path.is_dir():
             beside = self.path.parent
             folders = [entry.name for entry in os.scandir(beside) if entry.is_dir()] if beside.is_dir() else []
@@ -78,7 +85,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, 
 def cli(ctx: click.Context, folder: str) -> None:
     """Run any command with what it asks of the network answered from files, and the rest blocked."""
     given = ctx.get_parameter_source("folder") is not click.core.ParameterSource.DEFAULT
-    ctx.obj = Folder(Path(folder).absolute(), folder, given)
+    path = Path(folder)
+    with contextlib.suppress(FileNotFoundError):  # there is no working directory: what needs one says so
+        path = path.absolute()
+    ctx.obj = Folder(path, folder, given)
 
 
 @cli.command(

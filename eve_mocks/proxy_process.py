@@ -37,7 +37,7 @@ class ProxyProcess:
             self._listener = _above_standard(socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG))
         except OSError as error:
             raise MockError(
-                f"no port of 127.0.0.1 can be listened on: {error.strerror or error}",
+                f"no port of 127.0.0.1 can be listened on: {os.strerror(error.errno or 0)}",
                 why="the command reaches eve-mocks through a port of this machine",
                 fix="Allow listening on loopback, or make room: there may be too many open files or sockets.",
             ) from error

@@ -105,6 +105,8 @@ def _descriptor(number: int, *, like: int) -> Iterator[None]:
 
 def _forget(folder: Folder) -> None:
     """Let modules beside the mocks be imported anew: they may have been edited since the last load."""
+    if str(folder.path) not in sys.path:  # the first load
+        return
     importlib.invalidate_caches()
     for name, module in list(sys.modules.items()):
         attributes = getattr(module, "__dict__", {})

@@ -110,13 +110,13 @@ def body(content: bytes, media_type: str, encoding: str = "") -> tuple[Json, boo
                 return f"[not recorded: content-encoding {encoding}]", True
             return f"data:{media_type or 'application/octet-stream'};base64,{base64.b64encode(kept).decode()}", cut
         shown = kept[: error.start].decode()
-    if media_type == "application/x-www-form-urlencoded":
-        return form(shown), cut
     if not cut and (media_type.endswith("json") or shown[:1] in ("{", "[")):
         try:
             return value(json.loads(shown)), False
         except (ValueError, RecursionError):
             pass
+    if media_type == "application/x-www-form-urlencoded":
+        shown = form(shown)
     return text(_PART.sub(rf"\g<1>{REDACTED}", shown) if multipart else shown), cut
 
 

@@ -48,6 +48,8 @@ def summary(report: Report, *, shown: str, colour: bool, folder: str = "mocks") 
             *(f"    why      {line}" for line in problem["why"].splitlines()),
             *(f"    fix      {line}" for line in problem["fix"].splitlines()),
         ]
+    if report.get("output"):  # what the mocks printed
+        lines.append(_row("output", "", os.path.relpath(report["output"]), style))
     if any(report["counts"].values()) or report["problems"]:
         lines.append(_row("report", "", shown, style))
     return "\n".join(lines)

@@ -45,17 +45,17 @@ def run(plan: Plan) -> int:
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
-    folder = archive.open_run(started)
     given = dict(os.environb)
-    authority, trust = _trust(folder, environment.trusted_files(given))
-    begun = report.begin(
-        command=redact.command(plan.command),
-        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        not_contained=not_contained,
-        mocks=[mock.name for mock in mocks.mocks],
-        log=str(folder.log),
-    )
     with ProxyProcess() as proxy:
+        folder = archive.open_run(started)
+        authority, trust = _trust(folder, environment.trusted_files(given))
+        begun = report.begin(
+            command=redact.command(plan.command),
+            started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            not_contained=not_contained,
+            mocks=[mock.name for mock in mocks.mocks],
+            log=str(folder.log),
+        )
         with contextlib.suppress(OSError):  # told at the end, if it is still so
             folder.write(begun)
         proxy.start(_settings(plan, folder, authority, trust, given), folder.output)

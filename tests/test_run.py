@@ -1,0 +1,453 @@
+"""Whole runs: what a command is answered, what is kept of it, and what becomes of it when things go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import EVE_MOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Project
+
+PAY = """
+    kind: http
+    url: https://api.pay.test/v1
+    routes:
+      /charges:
+        GET: {response: {ok: true}}
+"""
+CHARGES = ["curl", "-sS", "https://api.pay.test/v1/charges"]
+BLOCKED = ["curl", "-sS", "https://logs.example.com/v1/tail"]
+
+
+@pytest.fixture(autouse=True)
+def _curl(needs: Callable[..., str]) -> None:
+    needs("curl")
+
+
+@pytest.fixture
+def pay(project: Project) -> Project:
+    project.file("mocks/pay.yaml", PAY)
+    return project
+
+
+def test_a_mocked_call(pay: Project) -> None:
+    run = pay.eve_mocks("run", "--", *CHARGES)
+    assert (json.loads(run.stdout), run.returncode) == ({"ok": True}, 0)
+    assert re.fullmatch(
+        r"eve-mocks  1 call +not contained: proxy variables only\n"
+        r"  mocked    1   pay 1\n"
+        r"  report   \.eve-mocks/report\.json\n",
+        run.stderr,
+    )
+    report = pay.report()
+    assert report["command"] == CHARGES
+    assert report["counts"] == {"mocked": 1, "allowed": 0, "blocked": 0, "error": 0}
+    assert (report["exitCode"], report["childExitCode"], report["contained"]) == (0, 0, False)
+    assert report["sessions"] == [{"id": "run", "calls": 1}]
+    assert [call["url"] for call in pay.calls()] == [CHARGES[-1]]
+
+
+def test_a_blocked_call_fails_the_run_and_says_what_to_paste(pay: Project) -> None:
+    run = pay.eve_mocks("run", "--", *BLOCKED)
+    assert run.returncode == 1
+    answered = json.loads(run.stdout)
+    for line in ("eve-mocks add logs --url https://logs.example.com/", 'mocks/logs.yaml: {kind: allow, url: "https'):
+        assert line in run.stderr
+        assert line in answered["fix"]
+    assert re.search(r"blocked   1   logs.example.com  GET /v1/tail   by curl \(pid \d+\)", run.stderr)
+    assert "unused   pay" in run.stderr
+    assert "1 call, 1 blocked: exit 1, the command's was 0" in run.stderr
+    assert pay.report()["unused"]["mocks"] == ["pay"]
+
+
+@pytest.mark.parametrize(
+    ("option", "url", "code"),
+    [
+        ("unexpected", "https://other.test/", 1),
+        ("unexpected", "https://known.test/", 0),
+        ("all", "https://known.test/", 1),
+        ("none", "https://other.test/", 0),
+    ],
+)
+def test_which_blocked_calls_fail_the_run(project: Project, option: str, url: str, code: int) -> None:
+    project.file("mocks/known.yaml", "{kind: block, url: 'https://known.test/', why: it is a canary}")
+    run = project.eve_mocks("run", "--fail-on-block", option, "--", "curl", "-s", url)
+    assert run.returncode == code, run.stderr
+
+
+def test_the_commands_own_code_goes_first(pay: Project) -> None:
+    assert pay.eve_mocks("run", "--", "sh", "-c", " ".join(BLOCKED) + "; exit 7").returncode == 7
+
+
+def test_a_broken_mock_fails_the_run(project: Project) -> None:
+    project.file(
+        "mocks/shop.py",
+        """
+        from eve_mocks import http_mock
+        shop = http_mock("https://shop.test/")
+
+        @shop.get("/order")
+        def order():
+            print("asked")
+            return {}["missing"]
+        """,
+    )
+    run = project.eve_mocks("run", "--", "curl", "-s", "https://shop.test/order")
+    assert run.returncode == 1
+    told = json.loads(run.stdout)["error"]
+    assert (told["file"], told["line"]) == ("mocks/shop.py", 7)
+    assert "error     1   shop" in run.stderr
+    assert "mocks/shop.py:7" in run.stderr
+    assert "output" in run.stderr
+    (output,) = project.root.glob(".eve-mocks/runs/*/output.log")
+    assert "asked" in output.read_text()
+
+
+def test_every_mistake_is_told_and_nothing_starts(project: Project) -> None:
+    project.file("mocks/a.yaml", "kind: htp\nurl: https://a.test/\n")
+    project.file("mocks/b.yaml", "kind: http\nurl: b.test\n")
+    run = project.eve_mocks("run", "--", "touch", "started")
+    assert run.returncode == 2
+    assert "mocks/a.yaml:1: " in run.stderr
+    assert "mocks/b.yaml:2: " in run.stderr
+    assert run.stderr.count("  why: ") == run.stderr.count("  fix: ") == 2
+    assert not (project.root / "started").exists()
+    assert not (project.root / ".eve-mocks").exists()
+
+
+@pytest.mark.parametrize("make", [lambda _: None, lambda root: (root / "mocks").mkdir()], ids=["none", "empty"])
+def test_without_mocks_everything_is_blocked(project: Project, make: Callable[[Path], None]) -> None:
+    make(project.root)
+    run = project.eve_mocks("run", "--", *CHARGES)
+    assert run.returncode == 1
+    assert "Begin with eve-mocks add NAME --url https://api.example.com/" in run.stderr
+
+
+def test_a_folder_that_is_not_there_is_named(project: Project) -> None:
+    (project.root / "mocks").mkdir()
+    for arguments, env in ((["--dir", "mokcs"], {}), ([], {"EVE_MOCKS_DIR": "mokcs"})):
+        run = project.eve_mocks(*arguments, "run", "--", "true", env=env)
+        assert run.returncode == 2
+        assert "Did you mean mocks?" in run.stderr
+
+
+def test_a_folder_that_cannot_be_read(project: Project) -> None:
+    project.file("mocks", "a file\n")
+    run = project.eve_mocks("run", "--", "true")
+    assert run.returncode == 2
+    assert "the mocks folder mocks cannot be read" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--contain", "require"], "cannot be contained"),
+        (["--session", "a b"], "cannot have this name"),
+        (["--session", "../x"], "cannot have this name"),
+    ],
+)
+def test_wrong_usage_starts_nothing(project: Project, arguments: list[str], said: str) -> None:
+    run = project.eve_mocks("run", *arguments, "--", "touch", "started")
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert not (project.root / "started").exists()
+
+
+def test_the_default_session(pay: Project) -> None:
+    pay.eve_mocks("run", "--session", "mine", "--", *CHARGES)
+    assert pay.report()["sessions"] == [{"id": "mine", "calls": 1}]
+
+
+def test_a_run_in_a_run(pay: Project) -> None:
+    pay.file("inner/mocks/inner.yaml", "{kind: http, url: 'https://inner.test/', routes: {/x: {GET: {response: 2}}}}")
+    pay.file("inner/mocks/pay.yaml", "{kind: allow, url: 'https://api.pay.test/', why: the outer run answers}")
+    script = f"cd inner && {EVE_MOCKS} run -- sh -c 'curl -sS https://inner.test/x; {' '.join(CHARGES)}'"
+    run = pay.eve_mocks("run", "--", "sh", "-c", script)
+    assert run.stdout == '2{"ok": true}'
+    assert run.returncode == 0, run.stderr
+    inner, outer = re.findall(r"eve-mocks .*", run.stderr)
+    assert "not contained: inside another run" in inner
+    assert "1 call " in outer
+    assert pay.report()["targets"][0]["target"] == "pay"
+
+
+def test_eight_runs_side_by_side(pay: Project) -> None:
+    def one(number: int) -> tuple[str, int]:
+        run = pay.eve_mocks("run", "--session", f"s{number}", "--", *CHARGES)
+        return run.stdout, run.returncode
+
+    shutil.rmtree(pay.environment["XDG_DATA_HOME"], ignore_errors=True)  # they also make the CA at the same time
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(one, range(8))) == {('{"ok": true}', 0)}
+    folders = list(pay.root.glob(".eve-mocks/runs/*"))
+    assert len(folders) == 8
+    reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
+    assert sorted(report["sessions"][0]["id"] for report in reports) == [f"s{number}" for number in range(8)]
+    assert all(report["counts"]["mocked"] == 1 for report in reports)
+    assert pay.report() in reports
+
+
+def test_the_last_ten_runs_are_kept(pay: Project) -> None:
+    runs = pay.root / ".eve-mocks" / "runs"
+    living = runs / f"20200101T000000.000Z-{os.getpid()}"
+    other = runs / "mine"
+    for folder in (living, other, *(runs / f"20200101T00000{n}.000Z-999999{n}" for n in range(10))):
+        folder.mkdir(parents=True)
+    for _ in range(2):
+        assert pay.eve_mocks("run", "--", "true").returncode == 0
+    names = sorted(folder.name for folder in runs.iterdir())
+    assert len(names) == 12
+    assert {living.name, other.name, "20200101T000009.000Z-9999999"} < set(names)
+    assert (pay.root / ".eve-mocks" / ".gitignore").read_text() == "*\n"
+
+
+def started(project: Project, *command: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [EVE_MOCKS, "run", "--", *command],
+        cwd=project.root,
+        env=project.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_run(pay: Project) -> None:
+    """The command loses the network, the log stays readable, and ``report`` folds it."""
+    script = f"{' '.join(CHARGES)}; echo; read line; {' '.join(CHARGES)}; echo curl $?"
+    with started(pay, "sh", "-c", script) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == '{"ok": true}\n'
+        process.kill()
+        process.wait()
+        (folder,) = pay.root.glob(".eve-mocks/runs/*")
+        log = folder / "calls.jsonl"
+        wait_for(lambda: log.read_text().endswith("\n"))
+        port = int(re.search(r"127\.0\.0\.1:(\d+)", environment_of_child(folder)).group(1))  # type: ignore[union-attr]
+        wait_for(lambda: not listens(port))
+        process.stdin.write("go on\n")
+        process.stdin.close()
+        assert re.fullmatch(r"curl [1-9]\d*\n", process.stdout.read())
+    run = pay.eve_mocks("report", folder.name)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "mocked    1   pay 1" in run.stdout
+    assert "the run did not end" in run.stdout
+    report = json.loads(pay.eve_mocks("report", folder.name, "--json").stdout)
+    assert (report["exitCode"], report["counts"]["mocked"], report["unused"]["mocks"]) == (None, 1, [])
+    assert report["command"] == ["sh", "-c", script]
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def environment_of_child(folder: Path) -> str:
+    """The environment of a process of a run, found by the name of the run."""
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found = file.read_bytes().decode(errors="replace")
+            if f"EVE_MOCKS_RUN={folder.name}" in found:
+                return found
+    raise AssertionError("no process of the run is left")
+
+
+def listens(port: int) -> bool:
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows)
+
+
+def test_a_child_that_outlives_the_command_loses_the_network(pay: Project) -> None:
+    child = f"while [ ! -e go ]; do sleep 0.05; done; {' '.join(CHARGES)} >out 2>err; echo $? >code"
+    run = pay.eve_mocks("run", "--", "sh", "-c", f"({child}) >/dev/null 2>&1 </dev/null & {' '.join(CHARGES)}")
+    assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
+    (pay.root / "go").touch()
+    wait_for(lambda: (pay.root / "code").exists() and (pay.root / "code").read_text() != "")
+    assert (pay.root / "code").read_text() == "7\n"  # curl's code for a refused connection
+    assert (pay.root / "out").read_text() == ""
+
+
+def test_a_proxy_that_dies_fails_the_run(pay: Project) -> None:
+    with started(pay, "sh", "-c", f"{' '.join(CHARGES)}; echo; read line; exit 0") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == '{"ok": true}\n'
+        proxy = subprocess.run(
+            ["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
+        )
+        (pid,) = (int(line.split()[0]) for line in proxy.stdout.splitlines() if "eve_mocks.proxy" in line)
+        os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate("\n", timeout=30)
+    assert process.returncode == 1
+    assert "the proxy ended before the command did" in err
+    assert pay.report()["counts"]["mocked"] == 1  # from the log
+    assert pay.report()["problems"][0]["fails"] is True
+
+
+def test_a_short_command_does_not_wait_for_the_proxy(pay: Project) -> None:
+    """The proxy is stopped while it starts: a program of its own in place of Python would never be ready."""
+    assert pay.eve_mocks("run", "--", "true").returncode == 0
+    assert pay.report()["counts"] == {"mocked": 0, "allowed": 0, "blocked": 0, "error": 0}
+    assert pay.report()["problems"] == []
+
+
+def test_the_working_directory_is_removed(pay: Project) -> None:
+    run = pay.eve_mocks("run", "--", "sh", "-c", f'{" ".join(CHARGES)}; rm -rf "$PWD"')
+    assert run.stdout == '{"ok": true}'
+    assert run.returncode == 0
+    path = temporary_report(run.stderr)
+    assert json.loads(path)["counts"]["mocked"] == 1
+
+
+def temporary_report(text: str) -> str:
+    found = re.search(r"report   (/\S+/eve-mocks-\S+/report\.json)", text)
+    assert found, text
+    assert "a temporary folder" in text
+    report = Path(found[1]).read_text()
+    shutil.rmtree(Path(found[1]).parent)
+    return report
+
+
+def test_no_place_for_the_report(pay: Project) -> None:
+    pay.file(".eve-mocks", "a file\n")
+    run = pay.eve_mocks("run", "--", *CHARGES)
+    assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
+    report: dict[str, Any] = json.loads(temporary_report(run.stderr))
+    assert report["counts"]["mocked"] == 1
+    assert "the report is in" in report["problems"][0]["message"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_write_permission(pay: Project) -> None:
+    pay.root.chmod(0o555)
+    run = pay.eve_mocks("run", "--", *CHARGES)
+    pay.root.chmod(0o755)
+    assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
+    temporary_report(run.stderr)
+
+
+def test_a_home_that_cannot_be_written(pay: Project) -> None:
+    run = pay.eve_mocks("run", "--", *CHARGES, env={"XDG_DATA_HOME": "/proc/nowhere"})
+    assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
+
+
+def test_a_disk_that_is_full(pay: Project) -> None:
+    """A limit on the size of files stands for it: the log may have 8 KiB."""
+    script = f"for n in $(seq 20); do {' '.join(CHARGES)}; done"
+    run = pay.eve_mocks("run", "--", "sh", "-c", script, prefix=["sh", "-c", 'ulimit -f 16; exec "$@"', "sh"])
+    assert run.stdout == '{"ok": true}' * 20
+    assert run.returncode == 0, run.stderr
+    assert "20 calls" in run.stderr
+    assert re.search(r"the log lacks \d+ of the calls", run.stderr)
+    assert all(
+        json.loads(line)["status"] == 200 for line in next(pay.root.glob(".eve-mocks/runs/*/calls.jsonl")).open()
+    )
+
+
+NO_PORT = """
+import pathlib, socket, subprocess, sys
+pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40001")
+taken = [socket.create_server(("127.0.0.1", port)) for port in (40000, 40001)]
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+"""
+
+
+def test_a_port_that_cannot_be_bound(pay: Project, needs: Callable[..., str]) -> None:
+    """A network namespace with two ports, both taken."""
+    unshare = [needs("unshare"), "--user", "--map-root-user", "--net"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine allows no namespaces")
+    run = pay.eve_mocks("run", "--", "touch", "started", prefix=[*unshare, sys.executable, "-c", NO_PORT])
+    assert run.returncode == 2
+    assert run.stderr.startswith("eve-mocks: no port of 127.0.0.1 can be listened on: Address already in use\n")
+    assert not (pay.root / "started").exists()
+
+
+def test_a_working_directory_that_is_gone(project: Project) -> None:
+    (project.root / "gone").mkdir()
+    script = f'cd gone; rmdir "$PWD"; {EVE_MOCKS} run "$@"'
+    run = subprocess.run(
+        ["sh", "-c", script, "sh", "--", "true"],
+        cwd=project.root,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith("eve-mocks: the working directory is gone\n")
+
+
+def test_the_environment_of_the_caller_decides_about_allowed_calls(project: Project) -> None:
+    """What the caller has set is passed on; the mocks are answered all the same."""
+    project.file("mocks/pay.yaml", PAY)
+    run = project.eve_mocks(
+        "run",
+        "--",
+        *CHARGES,
+        env={"HTTPS_PROXY": "http://127.0.0.1:9", "SSL_CERT_FILE": "/no/such.pem", "no_proxy": "*"},
+    )
+    assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
+
+
+def test_no_credential_lands_on_disk(pay: Project) -> None:
+    secret = "sk-very-secret"
+    run = pay.eve_mocks(
+        "run",
+        "--",
+        *CHARGES[:-1],
+        "-H",
+        f"Authorization: Bearer {secret}",
+        "-H",
+        f"X-Api-Key: {secret}",
+        "-H",
+        f"Cookie: a={secret}",
+        "--data",
+        json.dumps({"password": secret, "nested": [{"access_token": secret}]}),
+        "-X",
+        "GET",
+        f"https://me:{secret}@api.pay.test/v1/charges?api_key={secret}&a=1",
+    )
+    assert run.returncode == 0, run.stderr
+    kept = [path for path in (pay.root / ".eve-mocks").rglob("*") if path.is_file()]
+    assert len(kept) == 4
+    for path in kept:
+        assert secret not in path.read_text()
+    (call,) = pay.calls()
+    assert call["requestBody"] == {"password": "[redacted]", "nested": [{"access_token": "[redacted]"}]}
+    assert call["url"] == "https://api.pay.test/v1/charges?api_key=[redacted]&a=1"
+
+
+def test_the_start_imports_nothing_heavy(pay: Project) -> None:
+    """What takes long to import is not on the way to the command's first instruction (contract, section 1)."""
+    code = (
+        "import sys; from eve_mocks.cli import main; main(['run', '--', 'true']); "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    assert pay.eve_mocks("run", "--", "true").returncode == 0  # the CA is there
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=pay.root, env=pay.environment, capture_output=True, text=True, check=True
+    )
+    heavy = {"mitmproxy", "mcp", "jsonschema", "rich", "asyncio", "cryptography", "h11", "ssl", "tempfile", "certifi"}
+    assert "click" in run.stdout.split()
+    assert heavy & set(run.stdout.split()) == set()
