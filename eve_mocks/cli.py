@@ -71,7 +71,15 @@ class Group(click.Group):
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, errors included.")
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Begin with:
+  eve-mocks run -- COMMAND       tells what the command asks of the network, and blocks it
+  eve-mocks add NAME --url URL   writes a mock of it, to be filled in
+""",
+)
 @click.option(
     "--dir",
     "folder",
@@ -94,6 +102,9 @@ def cli(ctx: click.Context, folder: str) -> None:
 @cli.command(
     context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
     options_metavar="[OPTIONS]",
+    short_help="Run a command, and report what it asked of the network.",
+    epilog="""Exit codes: the command's own where that is not 0; 1 where a call was blocked unexpectedly or a mock
+broke; 2 where nothing was started; 126 or 127 where the command cannot be executed or is not found.""",
 )
 @click.option("--live", is_flag=True, help="Run the command untouched: no proxy, no environment, no report.")
 @click.option(
@@ -130,7 +141,7 @@ def run(folder: Folder, /, command: tuple[str, ...], *, live: bool, **options: A
     return runs.run(runs.Plan(command=command, folder=folder.path, shown=folder.shown, **options))
 
 
-@cli.command()
+@cli.command(short_help="Show the report of the last run, or of an earlier one.")
 @click.argument("run", required=False)
 @json_option
 @click.pass_obj

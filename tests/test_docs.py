@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,3 +89,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("option", ["--dir", "--live", "--fail-on-block", "--contain", "--session"])
 def test_every_option_of_run_is_told(option: str) -> None:
     assert f"`{option}" in (ROOT / "docs" / "runs.md").read_text()
+
+
+def test_every_dependency_has_a_reason() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = [re.split(r"[<>=;]", requirement)[0].strip() for requirement in declared]
+    table = re.findall(r"^\| ([\w., ]+) \|", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert sorted(", ".join(table[1:]).split(", "), key=str.lower) == sorted(names, key=str.lower)
