@@ -70,7 +70,7 @@ def open_run(started: datetime.datetime) -> RunFolder:
         except OSError as other:
             raise MockError(
                 f"the run has nowhere to be kept: {error.strerror}",
-                why=f"neither the working directory nor the folder for temporary files can be written: {other.strerror}",
+                why=f"neither the working directory nor the temporary one can be written: {other.strerror}",
                 fix="Make room on the disk, or set TMPDIR to a folder that you may write.",
             ) from other
     return RunFolder(path, top / "report.json", str(_NAME / "report.json"))
