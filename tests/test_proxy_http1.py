@@ -297,7 +297,7 @@ class TestResponses:
         running = proxy([first, FunctionMock("https://two.test/", echo, name="two")])
         with httpx.Client(proxy=running.url, verify=running.context(), follow_redirects=True) as client:
             assert client.post(f"{URL}/x", content=b"kept").json()["body"] == "kept"
-        assert [call.target for call in running.calls] == ["pay", "two"]
+        assert [call.target for call in running.recorded(2)] == ["pay", "two"]
 
 
 class TestEvents:

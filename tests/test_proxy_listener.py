@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import ssl
 import subprocess
@@ -444,7 +445,7 @@ class TestNothingLeaves:
             with running.secure(f"{host}:443", sni=host) as client:
                 client.sendall(request("GET", path, CLOSE, host=host))
                 read_all(client)
-        assert [call.outcome for call in running.calls] == ["mocked", "blocked", "blocked", "blocked"]
+        assert [call.outcome for call in running.recorded(4)] == ["mocked", "blocked", "blocked", "blocked"]
         assert watch == []
 
     def test_the_watch_sees_what_would_leave(self, watch):
@@ -463,6 +464,27 @@ def test_the_program_of_a_blocked_call(proxy, needs):
     call = running.call()
     assert (call.pid, call.program) == (client.pid, "curl")
     assert "eve-mocks add nowhere" in answer["fix"]
+
+
+def test_the_program_is_looked_up_anew_for_each_connection(proxy, needs):
+    running = proxy()
+    command = [needs("curl"), "-sS", "-x", running.url, "http://nowhere.test/"]
+    pids = []
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as client:
+            client.wait(10)
+        pids.append(client.pid)
+    with running.connect() as own:
+        own.sendall(request("GET", "http://nowhere.test/", CLOSE, host="nowhere.test"))
+        read_all(own)
+    assert [call.pid for call in running.recorded(4)] == [*pids, os.getpid()]
+
+
+def test_answers_do_not_wait_for_acknowledgements(proxy):
+    running = proxy()
+    with running.secure():
+        (accepted,) = running.listener._transports  # noqa: SLF001 - to a client it is a matter of 40 ms
+        assert accepted.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
 def test_stopping_ends_every_connection(proxy):

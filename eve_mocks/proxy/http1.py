@@ -284,7 +284,8 @@ class Http1(asyncio.Protocol):
         def peer() -> Peer:
             return self._lanes.peer(incoming.connection)
 
-        request, user = dataclasses.replace(incoming.request, body=body), incoming.connection.user
+        request = dataclasses.replace(incoming.request, body=body) if body else incoming.request
+        user = incoming.connection.user
         if incoming.refused is None:
             return await self._lanes.dispatcher.answer(request, user=user, peer=peer)
         reason, why = incoming.refused

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import logging
 import re
+import socket
 import weakref
 from typing import TYPE_CHECKING, Literal
 
@@ -17,14 +18,13 @@ from eve_mocks.match import is_loopback
 from eve_mocks.model import URL, Headers, Peer, Request
 from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.http1 import Http1
-from eve_mocks.proxy.peer import find_peer
+from eve_mocks.proxy.peer import Peers
 from eve_mocks.proxy.relay import relay
 from eve_mocks.proxy.reply import reset
 from eve_mocks.proxy.tls import ServerSide, TlsLayer
 from eve_mocks.proxy.untrusted import explain
 
 if TYPE_CHECKING:
-    import socket
     import ssl
     from collections.abc import Awaitable, Callable
 
@@ -136,6 +136,7 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.address: tuple[str, int] = ("", 0)
         self._carry = carry
+        self._peers = Peers()
         self._server: asyncio.Server | None = None
         self._transports: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -159,6 +160,9 @@ class Listener:
     def accept(self, transport: asyncio.Transport, destination: tuple[str, int] | None = None) -> None:
         """Take a connection; ``destination`` is where it was going, where it did not come to a proxy knowingly."""
         self._transports.add(transport)
+        # asyncio does so only where the listening socket was made with IPPROTO_TCP. Without it an answer in two
+        # writes waits for the client's delayed acknowledgement.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = Connection(client_port=transport.get_extra_info("peername")[1])
         if destination is not None:
             connection = dataclasses.replace(connection, host=destination[0], port=destination[1])
@@ -233,7 +237,7 @@ class Listener:
     # What is recorded without an answer.
 
     def peer(self, connection: Connection) -> Peer:
-        return find_peer(connection.client_port, self.address[1])
+        return self._peers.find(connection.client_port, self.address[1])
 
     def block(self, connection: Connection, *, reason: str, why: str) -> None:
         request = Request(method="CONNECT", target=connection.url, headers=Headers())

@@ -5,19 +5,34 @@ Looking it up costs milliseconds on a busy machine, so it is done for blocked ca
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eve_mocks.model import Peer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_RECENT = 16
 
 
-def find_peer(port: int, server_port: int) -> Peer:
-    """The process that connected from ``port`` to ``server_port``, as far as it can be seen."""
-    inode = _inode(port, server_port)
-    pid = None if inode is None else _owner(inode)
-    return Peer() if pid is None else Peer(pid=pid, program=_program(pid))
+class Peers:
+    """Looks clients up, beginning with the processes that were found last: many calls come from few."""
+
+    def __init__(self) -> None:
+        self._recent: list[int] = []
+
+    def find(self, port: int, server_port: int) -> Peer:
+        """The process that connected from ``port`` to ``server_port``, as far as it can be seen."""
+        inode = _inode(port, server_port)
+        pid = None if inode is None else _owner(inode, itertools.chain(self._recent, _younger_first()))
+        if pid is None:
+            return Peer()
+        self._recent = [pid, *(other for other in self._recent if other != pid)][:_RECENT]
+        return Peer(pid=pid, program=_program(pid))
 
 
 def _inode(port: int, server_port: int) -> str | None:
@@ -35,13 +50,17 @@ def _inode(port: int, server_port: int) -> str | None:
     return None
 
 
-def _owner(inode: str) -> int | None:
-    wanted = f"socket:[{inode}]"
+def _younger_first() -> Iterator[int]:
+    """All processes: the command is younger than most, so the highest number comes first."""
     try:
-        pids = sorted((int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()), reverse=True)
+        yield from sorted((int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()), reverse=True)
     except OSError:
-        return None
-    for pid in pids:  # younger processes first: the command is younger than most
+        return
+
+
+def _owner(inode: str, pids: Iterable[int]) -> int | None:
+    wanted = f"socket:[{inode}]"
+    for pid in pids:
         try:
             with os.scandir(f"/proc/{pid}/fd") as descriptors:
                 if any(_link(entry.path) == wanted for entry in descriptors):
