@@ -122,7 +122,7 @@ def extend(given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str) -
 
     # Before the caller's own: a preload of theirs that watches fetch sees the error that ours makes.
     extended("NODE_OPTIONS", before=f"--require {_node_word(NODE_PRELOAD)}")
-    extended("BUN_OPTIONS", before=f"--preload={NODE_PRELOAD}")
+    extended("BUN_OPTIONS", before=_quoted(f"--preload={NODE_PRELOAD}"))
     extended("PYTHONPATH", before=str(PYTHON_PRELOAD), mark=os.pathsep)
     # The last of two properties counts.
     extended("JAVA_TOOL_OPTIONS", after=_java_options(port, trust.java_store))
@@ -141,7 +141,12 @@ def _java_options(port: int, store: Path) -> str:
     for scheme in ("http", "https"):
         options += [f"-D{scheme}.proxyHost=127.0.0.1", f"-D{scheme}.proxyPort={port}"]
     options += ["-Dhttp.nonProxyHosts=localhost|*.localhost|127.*|[::1]"]
-    return " ".join(f'"{option}"' if re.search(r"\s", option) else option for option in options)
+    return " ".join(map(_quoted, options))
+
+
+def _quoted(option: str) -> str:
+    """An option as Java and Bun read one with spaces: in quotes as a whole."""
+    return f'"{option}"' if re.search(r"\s", option) else option
 
 
 def _placeholder_token() -> str:

@@ -35,7 +35,10 @@ _FIELDS = """
 _FIELD_NAMES = frozenset(name.replace("_", "") for name in _FIELDS)
 _FIELD_PATTERN = "|".join(name.replace("_", "[-_]?") for name in sorted(_FIELDS, key=len, reverse=True))
 # In text that is not (whole) JSON: a cut document, server-sent events, JSON inside of JSON.
-_MEMBER = re.compile(rf'(\\{{0,8}}"(?:{_FIELD_PATTERN})\\{{0,8}}"\s*:\s*\\{{0,8}}")(?:[^"\\]|\\[^"])*', re.IGNORECASE)
+# Quotes inside of a string have as many backslashes as its depth asks for; the closing one has those of the opening.
+_MEMBER = re.compile(
+    rf'((\\{{0,8}})"(?:{_FIELD_PATTERN})\2"\s*:\s*\2").*?(?=(?<!\\)\2"|$)', re.IGNORECASE | re.MULTILINE
+)
 _PART = re.compile(
     rf'(name="?(?:{_FIELD_PATTERN})"?(?:\r?\n[^\r\n]+){{0,8}}\r?\n\r?\n).*?(?=\r?\n--|\Z)', re.IGNORECASE | re.DOTALL
 )
