@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -130,6 +131,47 @@ def test_a_mistake_in_a_mock_ends_it(process):
     assert (error["file"], error["line"]) == ("mocks/pay.yaml", 1)
     assert "http" in error["fix"]
     assert process.process.wait(PATIENCE) == 2
+
+
+class TestEdits:
+    """Mock files are loaded again while the command runs."""
+
+    def until(self, process: Proxy, path: str, status: int) -> None:
+        end = time.monotonic() + PATIENCE
+        while not process.get(path).startswith(f"HTTP/1.1 {status} ".encode()):
+            assert time.monotonic() < end, f"{path} is never answered with {status}"
+
+    def test_an_edit_counts_for_calls_to_come(self, process):
+        (process.mocks / "pay.yaml").write_text(MOCK)
+        process.start()
+        self.until(process, "/v1/charges", 200)
+        (process.mocks / "pay.yaml").write_text(MOCK.replace("ok: true}", "ok: true}, status: 201"))
+        self.until(process, "/v1/charges", 201)
+        (process.mocks / "pay.yaml").unlink()
+        self.until(process, "/v1/charges", 403)
+        assert process.say({"finish": True})["report"]["problems"] == []
+
+    def test_a_broken_edit_counts_for_none_and_is_told(self, process):
+        (process.mocks / "pay.yaml").write_text(MOCK)
+        process.start()
+        (process.mocks / "broken.yaml").write_text("kind: htp\nurl: https://broken.test/\n")
+        (process.mocks / "pay.yaml").write_text(MOCK.replace("ok: true}", "ok: true}, status: 201"))
+        began = time.monotonic()
+        while time.monotonic() - began < 1.5:  # several times as long as it takes to see an edit
+            assert process.get("/v1/charges").startswith(b"HTTP/1.1 200 ")
+        (process.mocks / "broken.yaml").unlink()
+        self.until(process, "/v1/charges", 201)
+        (problem,) = process.say({"finish": True})["report"]["problems"]
+        assert "mocks/broken.yaml:1" in problem["message"]
+        assert "as before the edit" in problem["fix"]
+
+    def test_a_folder_that_goes_away_is_no_edit(self, process):
+        (process.mocks / "pay.yaml").write_text(MOCK)
+        process.start()
+        process.mocks.rename(process.mocks.with_name("elsewhere"))
+        began = time.monotonic()
+        while time.monotonic() - began < 1:
+            assert process.get("/v1/charges").startswith(b"HTTP/1.1 200 ")
 
 
 def test_what_a_mock_prints_does_not_reach_stdout(process):

@@ -27,6 +27,7 @@ from eve_mocks.load import load
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import Listener
+from eve_mocks.proxy.reload import Reloading
 from eve_mocks.proxy.upstream import Upstreams
 from eve_mocks.report import Tally
 from eve_mocks.router import Router
@@ -98,10 +99,15 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
             mock.warm()
     if dispatcher.router.allows():
         carrier.prepare()
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
+    watching = asyncio.create_task(reloading.watch())
     await _finish(control)
+    watching.cancel()
     await listener.stop()
     record.close()
-    control.send({"report": tally.as_json()})
+    report = tally.as_json()
+    report["problems"] += reloading.problems
+    control.send({"report": report})
 
 
 async def _finish(control: Control) -> None:

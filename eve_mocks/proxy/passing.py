@@ -18,7 +18,7 @@ from urllib.parse import quote_from_bytes
 from mitmproxy import http, options
 from mitmproxy.addons.core import Core
 from mitmproxy.addons.proxyserver import Proxyserver
-from mitmproxy.connection import Server
+from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.master import Master
 from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
@@ -145,7 +145,8 @@ class Passing:
     def error(self, flow: http.HTTPFlow) -> None:
         if recording := _recording(flow):
             message = flow.error.msg if flow.error is not None else "unknown error"
-            if flow.metadata.get(HUNG_UP):
+            listens = flow.client_conn.state & ConnectionState.CAN_READ
+            if flow.metadata.get(HUNG_UP) or not listens:  # the upstream may only have been dropped because of that
                 recording.finish(flow.response, cancelled=True)
             elif flow.response is not None:
                 recording.finish(flow.response, error=f"the upstream broke off: {message}")

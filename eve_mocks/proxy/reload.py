@@ -1,0 +1,66 @@
+"""Loads the mocks again when a file of theirs is edited while the command runs (contract, section 1)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from eve_mocks.errors import MockError
+from eve_mocks.load import SUFFIXES, load
+from eve_mocks.router import Router
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eve_mocks.dispatch import Dispatcher
+
+_PERIOD = 0.25
+_MAX_PROBLEMS = 20
+
+# Of each file: its name, when it was written, and its size.
+type Stamp = frozenset[tuple[str, int, int]]
+
+
+class Reloading:
+    """Watches a folder; an edit counts for calls to come, a broken one for none. ``problems`` tells of those."""
+
+    def __init__(self, folder: Path, shown: str, dispatcher: Dispatcher) -> None:
+        self.problems: list[dict[str, str]] = []
+        self._folder = folder
+        self._shown = shown
+        self._dispatcher = dispatcher
+        self._loaded = self._seen = self._stamp()
+
+    async def watch(self) -> None:
+        """Look again and again. An edit is taken once nothing changed for a while, so that it is whole."""
+        while True:
+            await asyncio.sleep(_PERIOD)
+            stamp = self._stamp()
+            settled, self._seen = stamp == self._seen, stamp
+            if stamp is not None and settled and stamp != self._loaded:
+                self._loaded = stamp
+                self._load()
+
+    def _stamp(self) -> Stamp | None:
+        """None where the folder is gone: that is no edit."""
+        try:
+            files = [entry for entry in self._folder.iterdir() if entry.suffix in SUFFIXES]
+            stats = [(file.name, file.stat()) for file in files]
+        except OSError:
+            return None
+        return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
+
+    def _load(self) -> None:
+        try:
+            mocks = load(self._folder, shown=self._shown)
+            if mocks.errors:
+                raise mocks.errors[0]
+            self._dispatcher.router = Router(mocks.mocks, mocks.passages)
+        except MockError as error:
+            problem = {
+                "message": f"an edit of the mocks was not taken: {error.where}: {error.message}",
+                "why": error.why,
+                "fix": f"{error.fix} Until then the mocks answer as before the edit.",
+            }
+            if problem not in self.problems and len(self.problems) < _MAX_PROBLEMS:
+                self.problems.append(problem)
