@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import sys
@@ -257,18 +258,22 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def show_errors(errors: Iterable[MockError], args: Sequence[str]) -> int:
-    """Write errors to stderr, three lines each, or JSON where ``--json`` is among a command's arguments."""
+    """Write errors to stderr, three lines each, or JSON where ``--json`` is among the arguments that are ours."""
+    from eve_mocks.render import clean
+
     code = MockError.exit_code
-    own = args[: args.index("--")] if "--" in args else args
+    ours = itertools.takewhile(lambda argument: argument not in ("run", "--"), args)
+    as_json = "--json" in ours
     for error in errors:
         code = error.exit_code
-        if "--json" in own:
+        if as_json:
             text = json.dumps({"error": error.as_json()}, ensure_ascii=False)
         else:
             where = f"{error.where}: " if error.file else ""
-            why, fix = (part.replace("\n", "\n       ") for part in (error.why, error.fix))
-            text = f"eve-mocks: {where}{error.message}\n  why: {why}\n  fix: {fix}"
-        click.echo(text, err=True)
+            why, fix = ("\n       ".join(map(clean, part.splitlines())) for part in (error.why, error.fix))
+            text = f"eve-mocks: {clean(where + error.message)}\n  why: {why}\n  fix: {fix}"
+        with contextlib.suppress(OSError):  # whoever read it has gone
+            click.echo(text, err=True)
     return code
 
 

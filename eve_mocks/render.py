@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any, TextIO
-from urllib.parse import urlsplit
 
 import click
 
 from eve_mocks import advice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from eve_mocks.report import Report
 
 _WIDTH = 62
 _MAX_BLOCKED = 10
 _MAX_OPERATIONS = 5
+_MAX_NAMES = 20
 _COLOURS = {"mocked": "green", "allowed": "cyan", "blocked": "red", "error": "red", "problem": "yellow"}
 # What a host, a path or a program is called is not ours to choose, and a terminal obeys escapes.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -40,18 +40,15 @@ def summary(report: Report, *, shown: str, colour: bool, folder: str = "mocks") 
         *_blocked(report, style, folder),
         *_errors(report, style),
     ]
-    if report["unused"]["mocks"] and any(report["counts"].values()):
-        lines.append(_row("unused", "", ", ".join(report["unused"]["mocks"]), style))
+    asked = any(report["counts"].values())
+    if asked and report["unused"]["mocks"]:
+        lines.append(_row("unused", None, _some(report["unused"]["mocks"], _MAX_NAMES), style))
     for problem in report["problems"]:
-        lines += [
-            _row("problem", "", problem["message"], style),
-            *(f"    why      {line}" for line in problem["why"].splitlines()),
-            *(f"    fix      {line}" for line in problem["fix"].splitlines()),
-        ]
+        lines += [_row("problem", None, problem["message"], style), *_below(why=problem["why"], fix=problem["fix"])]
     if report.get("output"):  # what the mocks printed
-        lines.append(_row("output", "", os.path.relpath(report["output"]), style))
-    if any(report["counts"].values()) or report["problems"]:
-        lines.append(_row("report", "", shown, style))
+        lines.append(_row("output", None, os.path.relpath(report["output"]), style))
+    if asked or report["problems"]:
+        lines.append(_row("report", None, shown, style))
     return "\n".join(lines)
 
 
@@ -59,9 +56,21 @@ def _plain(text: str, **_: Any) -> str:
     return text
 
 
-def _row(word: str, count: object, text: str, style: Style) -> str:
+def _row(word: str, count: int | None, text: str, style: Style) -> str:
     head = style(f"{word:<7}", fg=_COLOURS.get(word))
-    return f"  {head} {count:>3}   {clean(text)}" if count != "" else f"  {head}  {clean(text)}"
+    return f"  {head}  {clean(text)}" if count is None else f"  {head} {count:>3}   {clean(text)}"
+
+
+def _below(**told: str) -> Iterator[str]:
+    """What a row says below itself: a word, and one or more lines of text."""
+    for word, text in told.items():
+        for number, line in enumerate(text.splitlines()):
+            yield f"    {word.replace('_', ' ') if number == 0 else '':<11}{clean(line)}"
+
+
+def _some(parts: Sequence[str], most: int) -> str:
+    more = len(parts) - most
+    return ", ".join([*parts[:most], *([f"{more} more"] if more > 0 else [])])
 
 
 def clean(text: str) -> str:
@@ -89,37 +98,35 @@ def _answered(report: Report, style: Style) -> Iterator[str]:
     for word in ("mocked", "allowed"):
         targets = [target for target in report["targets"] if target["outcome"] == word]
         if targets:
-            yield _row(word, report["counts"][word], ", ".join(map(_target, targets)), style)
+            yield _row(word, report["counts"][word], _some([*map(_target, targets)], _MAX_NAMES), style)
 
 
 def _target(target: dict[str, Any]) -> str:
-    operations = target["operations"] if target["kind"] == "mcp" else {}
-    told = [f"{name} {count}" for name, count in _most(operations)]
-    more = len(operations) - len(told)
-    told += [f"{more} more"] if more > 0 else []
-    return f"{target['target']} {target['calls']}" + (f" ({', '.join(told)})" if told else "")
+    operations = [f"{name} {count}" for name, count in _most(target["operations"])] if target["kind"] == "mcp" else []
+    told = f" ({_some(operations, _MAX_OPERATIONS)})" if operations else ""
+    return f"{target['target']} {target['calls']}{told}"
 
 
 def _most(operations: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(operations.items(), key=lambda item: -item[1])[:_MAX_OPERATIONS]
+    return sorted(operations.items(), key=lambda item: -item[1])
 
 
 def _blocked(report: Report, style: Style, folder: str) -> Iterator[str]:
     targets = [target for target in report["targets"] if target["outcome"] == "blocked"]
     targets.sort(key=lambda target: bool(target.get("expected")))
     for target in targets[:_MAX_BLOCKED]:
-        named = ", ".join(f"{name} {count}" if count > 1 else name for name, count in _most(target["operations"]))
-        who = f"   by {target['program']} (pid {target['pid']})" if target.get("program") else ""
-        expected = "   (expected)" if target.get("expected") else ""
-        yield _row("blocked", target["calls"], f"{target['target']}  {named}{who}{expected}", style)
+        operations = [f"{name} {count}" if count > 1 else name for name, count in _most(target["operations"])]
+        said = f"{target['target']}  {_some(operations, _MAX_OPERATIONS)}"
+        said += f"   by {target['program']} (pid {target['pid']})" if target.get("program") else ""
+        said += "   (expected)" if target.get("expected") else ""
+        yield _row("blocked", target["calls"], said, style)
         if target.get("reason") == "unclaimed":
-            origin = target["url"].rstrip("/")
-            host = urlsplit(origin).hostname or target["target"]
-            yield f"    mock it    {clean(advice.add_command(origin, host))}"
-            yield f"    allow it   {clean(advice.allow_line(origin, host, folder))}"
+            origin, host = target["url"].rstrip("/"), target["target"]
+            yield from _below(
+                mock_it=advice.add_command(origin, host), allow_it=advice.allow_line(origin, host, folder)
+            )
         elif not target.get("expected"):
-            for number, line in enumerate((target.get("error") or "").splitlines()):
-                yield f"    {'why' if number == 0 else '':<10} {clean(line)}"
+            yield from _below(why=target.get("error") or "")
     if len(targets) > _MAX_BLOCKED:
         yield f"    and {len(targets) - _MAX_BLOCKED} more in the report"
 
@@ -127,8 +134,8 @@ def _blocked(report: Report, style: Style, folder: str) -> Iterator[str]:
 def _errors(report: Report, style: Style) -> Iterator[str]:
     for target in report["targets"]:
         if target["outcome"] == "error":
-            named = ", ".join(name for name, _ in _most(target["operations"]))
-            yield _row("error", target["calls"], f"{target['target']}  {named}", style)
+            names = [name for name, _ in _most(target["operations"])]
+            yield _row("error", target["calls"], f"{target['target']}  {_some(names, _MAX_OPERATIONS)}", style)
 
 
 def table(rows: list[dict[str, Any]], columns: tuple[str, ...], *, colour: bool) -> str:

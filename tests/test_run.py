@@ -410,6 +410,33 @@ def test_the_environment_of_the_caller_decides_about_allowed_calls(project: Proj
     assert (run.stdout, run.returncode) == ('{"ok": true}', 0)
 
 
+JAVA = """
+import java.net.*;
+import java.net.http.*;
+
+public class Client {
+    public static void main(String[] arguments) throws Exception {
+        var url = URI.create(arguments[0]);
+        var asked = HttpRequest.newBuilder(url).build();
+        var answer = HttpClient.newHttpClient().send(asked, HttpResponse.BodyHandlers.ofString());
+        var older = (HttpURLConnection) url.toURL().openConnection();
+        System.out.println(answer.body() + older.getResponseCode() + " " + Runtime.getRuntime().maxMemory() / 1000000);
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no Java")
+def test_java(pay: Project, tmp_path: Path) -> None:
+    """By its options alone, which keep the caller's own, from a folder with a space in its name."""
+    pay.file("Client.java", JAVA)
+    run = pay.eve_mocks(
+        "run", "--", "java", "Client.java", CHARGES[-1],
+        env={"JAVA_TOOL_OPTIONS": "-Xmx64m", "XDG_DATA_HOME": str(tmp_path / "da ta")},
+    )  # fmt: skip
+    assert re.fullmatch(r'\{"ok": true\}200 6\d\n', run.stdout), run.stderr
+
+
 def test_no_credential_lands_on_disk(pay: Project) -> None:
     secret = "sk-very-secret"
     run = pay.eve_mocks(

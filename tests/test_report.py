@@ -1,0 +1,188 @@
+"""Calls folded into a report, and a report into an exit code."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from test_calls import call
+
+from eve_mocks import calls, report
+from eve_mocks.errors import Problem
+from eve_mocks.report import OTHERS, Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def blocked(host: str, path: str = "/", **changes: Any) -> Any:
+    given = {
+        "outcome": "blocked",
+        "target": host,
+        "kind": "block",
+        "operation": f"GET {path}",
+        "url": f"https://{host}{path}",
+        "status": 403,
+        "expected": False,
+        "reason": "unclaimed",
+        "error": "No mock claims it.",
+        "pid": 42,
+        "program": "curl",
+    }
+    return call(**(given | changes))
+
+
+def tallied(*given: Any) -> dict[str, Any]:
+    tally = Tally()
+    for one in given:
+        tally.add(one)
+    return tally.as_json()
+
+
+def test_counts_targets_and_sessions() -> None:
+    found = tallied(
+        call(),
+        call(operation="POST /charges", session="other"),
+        call(),
+        call(target="linear", kind="mcp", operation="get_issue"),
+        call(target="gateway", kind="allow", outcome="allowed", url="https://gw.test/v1"),
+        blocked("logs.test", "/v1/tail"),
+        blocked("logs.test", "/v2", program="node", pid=43),
+    )
+    assert found["counts"] == {"mocked": 4, "allowed": 1, "blocked": 2, "error": 0}
+    assert found["sessions"] == [{"id": "run", "calls": 6}, {"id": "other", "calls": 1}]
+    assert [(target["outcome"], target["target"], target["calls"]) for target in found["targets"]] == [
+        ("mocked", "pay", 3),
+        ("mocked", "linear", 1),
+        ("allowed", "gateway", 1),
+        ("blocked", "logs.test", 2),
+    ]
+    assert found["targets"][0] == {
+        "outcome": "mocked",
+        "target": "pay",
+        "kind": "http",
+        "url": "https://api.pay.test/",
+        "calls": 3,
+        "operations": {"GET /charges": 2, "POST /charges": 1},
+    }
+    assert found["targets"][3] == {
+        "outcome": "blocked",
+        "target": "logs.test",
+        "kind": "block",
+        "url": "https://logs.test/",
+        "expected": False,
+        "reason": "unclaimed",
+        "error": "No mock claims it.",
+        "pid": 42,
+        "program": "curl",
+        "calls": 2,
+        "operations": {"GET /v1/tail": 1, "GET /v2": 1},
+    }
+    json.dumps(found)
+
+
+def test_blocked_origins_are_told_apart() -> None:
+    found = tallied(blocked("a.test"), blocked("a.test", url="http://a.test/x"), blocked("a.test", reason="tls"))
+    assert [(target["url"], target["reason"]) for target in found["targets"]] == [
+        ("https://a.test/", "unclaimed"),
+        ("http://a.test/", "unclaimed"),
+        ("https://a.test/", "tls"),
+    ]
+
+
+def test_what_broke_and_what_was_nearly_answered_are_problems() -> None:
+    broke = call(outcome="error", error="mocks/pay.py:7: KeyError")
+    near = call(status=404, nearest="method is GET, not POST")
+    problems = tallied(broke, broke, near, near, call())["problems"]
+    assert [(problem["message"], problem["why"]) for problem in problems] == [
+        ("the mock pay broke: GET /charges", "mocks/pay.py:7: KeyError"),
+        ("pay: GET /charges was nearly answered", "method is GET, not POST"),
+    ]
+
+
+def test_names_without_end_take_bounded_memory() -> None:
+    tally = Tally()
+
+    def add(start: int, stop: int) -> None:
+        for n in range(start, stop):
+            tally.add(blocked(f"host-{n}.test", session=f"session-{n}"))
+            tally.add(call(operation=f"GET /charges/{n}", nearest=f"difference {n}"))
+
+    add(0, 12_000)
+    tracemalloc.start()
+    add(12_000, 20_000)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 50_000
+    found = tally.as_json()
+    assert found["counts"] == {"mocked": 20_000, "allowed": 0, "blocked": 20_000, "error": 0}
+    assert sum(target["calls"] for target in found["targets"]) == 40_000
+    assert sum(session["calls"] for session in found["sessions"]) == 40_000
+    (pay,) = (target for target in found["targets"] if target["target"] == "pay")
+    assert pay["operations"][OTHERS] > 19_000
+    (others,) = (target for target in found["targets"] if target["target"] == OTHERS)
+    assert not others["expected"]
+    assert len(found["problems"]) == 20
+
+
+def test_a_log_folds_into_what_was_counted(tmp_path: Path) -> None:
+    tally = Tally()
+    log = calls.CallLog(tmp_path / "calls.jsonl", tally)
+    for one in (call(), blocked("a.test"), call(outcome="error", error="broke"), call(nearest="near")):
+        log(one)
+    log.close()
+    assert Tally.from_log(tmp_path / "calls.jsonl").as_json() == tally.as_json()
+    with (tmp_path / "calls.jsonl").open("a") as file:
+        file.write('{"at": "no call"}\n[]\n')
+    assert "a line of the log is not a call" in str(Tally.from_log(tmp_path / "calls.jsonl").as_json()["problems"])
+
+
+def ended(*given: Any, child: int = 0, on_block: Any = "unexpected", problems: Any = ()) -> dict[str, Any]:
+    begun = report.begin(command=["x"], started_at="now", not_contained="y", mocks=["pay", "idle"], log="calls.jsonl")
+    whole = report.with_calls(begun, tallied(*given), problems)
+    return report.end(whole, child_exit=child, duration_ms=12.6, fail_on_block=on_block)
+
+
+KNOWN = {"expected": True, "reason": "block"}
+
+
+@pytest.mark.parametrize(
+    ("given", "on_block", "child", "code"),
+    [
+        ([], "unexpected", 0, 0),
+        ([call()], "all", 0, 0),
+        ([blocked("a.test")], "unexpected", 0, 1),
+        ([blocked("a.test", **KNOWN)], "unexpected", 0, 0),
+        ([blocked("a.test", **KNOWN), blocked("b.test")], "unexpected", 0, 1),
+        ([blocked("a.test", **KNOWN)], "all", 0, 1),
+        ([blocked("a.test")], "none", 0, 0),
+        ([call(outcome="error")], "none", 0, 1),
+        ([blocked("a.test")], "all", 7, 7),
+        ([], "all", 143, 143),
+    ],
+)
+def test_exit_code(given: list[Any], on_block: str, child: int, code: int) -> None:
+    found = ended(*given, on_block=on_block, child=child)
+    assert (found["exitCode"], found["childExitCode"]) == (code, child)
+
+
+def test_problems_and_failures() -> None:
+    warning = Problem(message="m", why="w", fix="f")
+    found = ended(problems=[warning])
+    assert (found["exitCode"], found["problems"]) == (0, [{"message": "m", "why": "w", "fix": "f"}])
+    found = ended(problems=[Problem(message="m", why="w", fix="f", fails=True)])
+    assert (found["exitCode"], found["problems"][0]["fails"]) == (1, True)
+
+
+def test_unused_mocks_and_the_shape_of_a_report() -> None:
+    found = ended(call())
+    assert found["unused"] == {"stubs": [], "scripts": [], "mocks": ["idle"]}
+    assert found["durationMs"] == 13
+    assert set(found) == {
+        *("version", "command", "startedAt", "durationMs", "exitCode", "childExitCode", "contained", "notContained"),
+        *("counts", "targets", "sessions", "unused", "problems", "log"),
+    }
+    assert ended(call(outcome="error"))["unused"]["mocks"] == ["idle"]
+    assert ended(blocked("pay"))["unused"]["mocks"] == ["pay", "idle"]
