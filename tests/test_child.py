@@ -220,6 +220,15 @@ def test_stdin_reaches_the_command_byte_for_byte(project: Project, tmp_path: Pat
     assert run.stdout == data
 
 
+def test_files_that_the_caller_opened_and_no_others(project: Project) -> None:
+    project.file("words", "from the caller\n")
+    code = "import os; print([fd for fd in range(256) if os.path.exists(f'/dev/fd/{fd}')], os.read(9, 99))"
+    command = f'{PYTHON} -c "{code}" 9<words'
+    native = subprocess.check_output(["sh", "-c", command], cwd=project.root, text=True)
+    run = project.eve_mocks("run", "--", PYTHON, "-c", code, prefix=["sh", "-c", 'exec 9<words; exec "$@"', "sh"])
+    assert run.stdout == native
+
+
 def test_stdout_and_stderr_are_the_commands_own(project: Project, tmp_path: Path) -> None:
     """Byte for byte the same with and without, but for the summary at the end of stderr."""
     command = ["sh", "-c", "printf 'a\\0b\\377'; printf 'c\\r\\n\\033[1m' >&2; printf d; printf e >&2; exit 9"]

@@ -303,11 +303,39 @@ def test_a_proxy_that_dies_fails_the_run(pay: Project) -> None:
     assert pay.report()["problems"][0]["fails"] is True
 
 
-def test_a_short_command_does_not_wait_for_the_proxy(pay: Project) -> None:
-    """The proxy is stopped while it starts: a program of its own in place of Python would never be ready."""
+# A mock that the wrapper loads at once, and the proxy when somebody writes to the gate.
+GATED = """
+import sys
+if "eve_mocks.proxy" in sys.modules:
+    open("gate").read()
+"""
+
+
+@pytest.fixture
+def gate(pay: Project) -> Path:
+    pay.file("mocks/gated.py", GATED)
+    os.mkfifo(pay.root / "gate")
+    return pay.root / "gate"
+
+
+def test_a_short_command_does_not_wait_for_the_proxy(pay: Project, gate: Path) -> None:
+    assert gate.is_fifo()
     assert pay.eve_mocks("run", "--", "true").returncode == 0
-    assert pay.report()["counts"] == {"mocked": 0, "allowed": 0, "blocked": 0, "error": 0}
-    assert pay.report()["problems"] == []
+    report = pay.report()
+    assert report["counts"] == {"mocked": 0, "allowed": 0, "blocked": 0, "error": 0}
+    assert (report["problems"], report["log"]) == ([], None)
+
+
+def test_a_connection_that_came_early_is_waited_for(pay: Project, gate: Path) -> None:
+    code = (
+        "import os, socket, urllib.parse as p; proxy = p.urlsplit(os.environ['HTTPS_PROXY']);"
+        "socket.create_connection((proxy.hostname, proxy.port)).sendall(b'x')"
+    )
+    with started(pay, sys.executable, "-c", code) as process:
+        gate.write_text("open")  # waits until the proxy reads
+        process.communicate(timeout=30)
+    assert process.returncode in (0, 1)  # what it sent was no request
+    assert pay.report()["log"] is not None
 
 
 def test_the_working_directory_is_removed(pay: Project) -> None:
