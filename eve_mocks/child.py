@@ -1,7 +1,8 @@
 """The command as a process: started in the caller's terminal and process group, waited for, signalled.
 
 The command is to notice as little as possible of the process between it and its caller: what the terminal sends
-reaches both by itself, what is sent to this process alone is passed on, and when the command stops, this one does.
+reaches both by itself, what is sent to this process alone is passed on, and when the command has stopped, this one
+does.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from eve_mocks.errors import MockError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-# The terminal sends these to its whole foreground group: the command has them already.
-_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+# The terminal sends these to its whole foreground group: the command has them already, and decides what they do.
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 # Python ignores these at its start, and what is ignored is inherited.
 _IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -33,71 +34,87 @@ class CannotStart(MockError):
 
 
 class Command:
-    """A command that was started."""
+    """A command, from before its start to its end."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
+    def __init__(self) -> None:
+        self._pid: int | None = None
+        self._early: list[int] = []
         self._ended = False
 
+    def start(self, argv: Sequence[str], environment: Mapping[bytes, bytes]) -> None:
+        self._pid = _spawn(argv, environment)
+        for number in self._early:
+            self.send(number)
+
     def send(self, number: int) -> None:
-        if not self._ended:
+        """Send a signal: at once, or at the start; to one that has ended, nothing."""
+        if self._pid is None:
+            self._early.append(number)
+        elif not self._ended:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+                os.kill(self._pid, number)
 
     def wait(self) -> int:
         """Wait until the command ends, and return its exit code: 128 + N for a signal."""
-        while _stops(self.pid):
-            # Whoever started this process, a shell, is to see that the command has stopped.
-            signal.raise_signal(signal.SIGSTOP)
-        _, status = os.waitpid(self.pid, 0)
+        assert self._pid is not None  # noqa: S101 - it was started
+        while (number := _stopped_by(self._pid)) is not None:
+            _stop(number)
+        _, status = os.waitpid(self._pid, 0)
         self._ended = True
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
 
 
-def _stops(pid: int) -> bool:
-    """Wait for a change: True where the command has stopped and is not going on, False where it has ended."""
+def _stopped_by(pid: int) -> int | None:
+    """Wait for a change: the signal by which the command has stopped, or None where it has ended."""
     while True:
         found = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
-        if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
-            return False
-        # Ctrl-Z has stopped this process too. Where it is awake again, so is the command, and the news is old.
+        if found is None or found.si_code != os.CLD_STOPPED:
+            return None
+        # A SIGSTOP to the group stops this process too. Where it is awake again, so is the command: the news is old.
         if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None:
-            return True
+            return found.si_status
+
+
+def _stop(number: int) -> None:
+    """Stop by the same signal, for the shell that waits for this process: not earlier, or it would take the terminal
+    while the command still puts it in order.
+    """
+    if number == signal.SIGSTOP:
+        signal.raise_signal(number)
+        return
+    handler = signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+    signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def started(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> Iterator[Command]:
     """Start a command; while the block runs, signals are its. Raises ``CannotStart``."""
-    handled = [*_FROM_TERMINAL, *_FORWARDED, signal.SIGCONT]
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+    command = Command()
+
+    def forward(number: int, _frame: object) -> None:
+        command.send(number)
+
+    def leave_to_terminal(_number: int, _frame: object) -> None:
+        pass
+
+    # Handlers are there before the command is, and not a blocked signal: a thread that blocks none would take it.
     kept: dict[signal.Signals, Any] = {}
+    for number in (*_FROM_TERMINAL, *_FORWARDED, signal.SIGCONT):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # ignored by the caller, as nohup does: by all of us
+            kept[number] = signal.signal(number, leave_to_terminal if number in _FROM_TERMINAL else forward)
     try:
-        command = Command(_spawn(argv, environment, mask))
-
-        def forward(number: int, _frame: object) -> None:
-            command.send(number)
-
-        def leave_to_terminal(number: int, frame: object) -> None:
-            pass
-
-        for number in handled:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # ignored by the caller, as nohup does: by all of us
-                kept[number] = signal.signal(number, leave_to_terminal if number in _FROM_TERMINAL else forward)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    try:
+        command.start(argv, environment)
         yield command
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
 
 
-def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes], mask: Iterable[int]) -> int:
+def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> int:
     def spawn(program: str, *arguments: str) -> int:
-        return os.posix_spawnp(
-            program, [program, *arguments], environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON
-        )
+        return os.posix_spawnp(program, [program, *arguments], environment, setsigdef=_IGNORED_BY_PYTHON)
 
     try:
         return spawn(*argv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -294,13 +295,17 @@ class Terminal:
     """A terminal of tmux's own server."""
 
     def __init__(self, tmux: str, project: Project) -> None:
-        self._tmux = [tmux, "-L", f"eve-mocks-{os.getpid()}", "-f", "/dev/null"]
+        self._tmux = [tmux, "-L", f"eve-mocks-{secrets.token_hex(4)}", "-f", "/dev/null"]
         self._project = project
+        # A size that the test runner exports would be the editor's, whatever the terminal's is.
+        size = ("LINES", "COLUMNS")
+        inherited = {name: value for name, value in project.environment.items() if name not in size}
+        self._environment = inherited | {"TERM": "xterm-256color"}
 
     def tmux(self, *arguments: str) -> str:
         return subprocess.run(
             [*self._tmux, *arguments],
-            env=self._project.environment | {"TERM": "xterm-256color"},
+            env=self._environment,
             cwd=self._project.root,
             capture_output=True,
             text=True,
@@ -351,9 +356,9 @@ def test_an_interactive_program(terminal: Terminal, project: Project) -> None:
     terminal.keys("hello")
     terminal.shows("text<hello>")
     terminal.tmux("resize-window", "-x", "90", "-y", "20")
-    terminal.shows("size (20, 90)")
+    terminal.shows("size (20, 90) text<hello>")
     terminal.keys("C-z")
-    terminal.shows("Stopped")
+    terminal.shows("Stopped")  # told on the shell's own screen, which the editor has left by then
     terminal.keys("fg", "Enter")
     terminal.shows("text<hello>")
     terminal.keys("wq")
