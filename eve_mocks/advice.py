@@ -1,38 +1,121 @@
-"""What to type when a call is blocked: the same words in the 403, in Node's error, in the summary and the report."""
+"""What to type when nothing claimed a call: the same words in the 403, in Node's error, in the summary and by ``add``.
+
+The mock that would answer is suggested once, under a name that is free, and kept with the call.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import re
+import shlex
+from typing import TYPE_CHECKING
 
-from eve_mocks.errors import MockError
+from eve_mocks.model import URL, BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from eve_mocks.model import Request
 
 # Labels that say nothing about which service it is.
 _GENERIC = {"api", "www", "mcp", "gateway", "rest", "v1", "v2", "app", "cloud", "service", "services", "public"}
+_NAME_LIMIT = 48
+_MAX_SUGGESTIONS = 1_000
+MCP_PATH = re.compile(r"/(mcp|sse)/?$")
+# Methods of the Model Context Protocol; other protocols are JSON-RPC too.
+_MCP_METHOD = re.compile(
+    r"initialize|ping|(server|tools|resources|prompts|notifications|completion|logging|tasks|subscriptions)/[\w/]+"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """The mock, or the allow entry, of what was blocked."""
+
+    name: str
+    url: str
+    kind: str
+
+    @property
+    def command(self) -> str:
+        """What scaffolds the mock."""
+        told = self.kind == ("mcp" if MCP_PATH.search(self.url) else "http")
+        return shlex.join(["eve-mocks", "add", self.name, "--url", self.url, *(() if told else ("--kind", self.kind))])
+
+    def allow_line(self, folder: str) -> str:
+        """The file and the text that let it through."""
+        return f'{folder}/{self.name}.yaml: {{kind: allow, url: "{self.url}", why: "…"}}'
+
+    def fix(self, folder: str) -> str:
+        return f"Mock it: {self.command}\nOr allow it, in {self.allow_line(folder)}"
+
+    def as_json(self) -> dict[str, str]:
+        return dataclasses.asdict(self)
+
+
+class Advisor:
+    """Suggests a mock for each URL, the same one every time. ``taken`` tells the names of files that are there."""
+
+    def __init__(self, taken: Callable[[], Collection[str]] = frozenset, *, folder: str = "mocks") -> None:
+        self.folder = folder
+        self._taken = taken
+        self._suggestions: dict[str, Suggestion] = {}
+
+    def suggest(self, request: Request) -> Suggestion:
+        target = request.target
+        kind = "mcp" if is_mcp(request) else "http"
+        url = f"{target.origin}{target.path if kind == 'mcp' else '/'}"
+        known = self._suggestions.get(url)
+        if known is None:
+            taken = {*self._taken(), *(one.name for one in self._suggestions.values())}
+            name = next(name for name in _names(target, kind) if name not in taken)
+            known = Suggestion(name=name, url=url, kind=kind)
+            if len(self._suggestions) < _MAX_SUGGESTIONS:
+                self._suggestions[url] = known
+        return known
+
+
+def is_mcp(request: Request) -> bool:
+    """Whether a client took the URL for an MCP server's."""
+    if "mcp-protocol-version" in request.headers or MCP_PATH.search(request.path):
+        return True
+    if request.body.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        message = request.json()
+    except BadRequest:
+        return False
+    if isinstance(message, list):
+        message = next(iter(message), None)
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return False
+    method = message.get("method")
+    return isinstance(method, str) and _MCP_METHOD.fullmatch(method) is not None
 
 
 def mock_name(host: str) -> str:
     """A short name for a host: ``api.notion.com`` is notion, ``logs.example.com`` is logs, an address itself."""
     if re.fullmatch(r"[\d.]+|[0-9a-f]*:[0-9a-f:.]*", host):
-        return "ip-" + re.sub(r"[^0-9a-f]+", "-", host).strip("-")
+        return "ip-" + _plain(host)
     labels = [label for label in host.split(".") if label and label != "*"]
     telling = [label for label in labels[:-1] if label not in _GENERIC] or labels
-    return re.sub(r"[^a-z0-9-]+", "-", telling[0]).strip("-") or "upstream"
+    return next(filter(None, map(_plain, telling)), "upstream")
 
 
-def add_command(origin: str, host: str) -> str:
-    """The command that scaffolds a mock for an origin."""
-    return f"eve-mocks add {mock_name(host)} --url {origin}/"
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:_NAME_LIMIT].strip("-")
 
 
-def allow_line(origin: str, host: str, folder: str = "mocks") -> str:
-    """The file and the text that let an origin through."""
-    return f'{folder}/{mock_name(host)}.yaml: {{kind: allow, url: "{origin}/", why: "…"}}'
-
-
-def blocked(what: str, origin: str, host: str, *, why: str, folder: str = "mocks") -> MockError:
-    """The error of a blocked call. ``what`` is the method and URL as a person knows them."""
-    return MockError(
-        f"eve-mocks blocked {what}",
-        why=why,
-        fix=f"Mock it: {add_command(origin, host)}\nOr allow it, in {allow_line(origin, host, folder)}",
-    )
+def _names(target: URL, kind: str) -> Iterator[str]:
+    """Names for a mock, from the shortest on without end."""
+    name = mock_name(target.host)
+    yield name
+    if kind == "mcp":
+        yield f"{name}-mcp"
+    if target.port != URL.DEFAULT_PORTS[target.scheme]:
+        yield f"{name}-{target.port}"
+    elif target.scheme == "http":
+        yield f"{name}-http"
+    yield _plain(target.host) or name
+    yield from (f"{name}-{number}" for number in itertools.count(2))

@@ -24,6 +24,7 @@ _PLAIN = {
     "expected": "expected",
     "reason": "reason",
     "target": "target",
+    "targetUrl": "target_url",
     "kind": "kind",
     "operation": "operation",
     "method": "method",
@@ -38,6 +39,8 @@ _PLAIN = {
     "pid": "pid",
     "program": "program",
     "error": "error",
+    "suggestion": "suggestion",
+    "fix": "fix",
     "cancelled": "cancelled",
 }
 

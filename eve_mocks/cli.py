@@ -189,7 +189,8 @@ def list_(folder: Folder, *, as_json: bool) -> None:
 def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python: bool) -> None:
     """Write a mock that answers at once, for you to fill in.
 
-    Nothing is overwritten. Without --url, NAME is a connection of this project or a host that the last run blocked.
+    Nothing is overwritten. Without --url, NAME is a connection of this project, a host that the last run blocked, or
+    the name that it suggested for one.
     """
     from eve_mocks import archive, connections, scaffold
 
@@ -200,7 +201,7 @@ def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python:
     except MockError:  # no run yet
         last = None
     upstream = scaffold.find(name, url=url, kind=kind, connections=declared, report=last)
-    click.echo(scaffold.add(name, upstream, folder.path, folder.shown, python=python))
+    click.echo(scaffold.add(upstream, folder.path, folder.shown, python=python))
     click.echo(
         f"It answers for {upstream.url}, kind {upstream.kind}. Edit it, then: eve-mocks run -- COMMAND", err=True
     )

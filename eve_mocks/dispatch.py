@@ -12,7 +12,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from eve_mocks import advice
+from eve_mocks.advice import Advisor
 from eve_mocks.errors import MockError
 from eve_mocks.model import (
     URL,
@@ -117,12 +117,12 @@ class Dispatcher:
         record: Callable[[Call], None],
         *,
         eve_dev: bool = False,
-        folder: str = "mocks",
+        advisor: Advisor | None = None,
     ) -> None:
         self.router = router
         self.sessions = sessions
         self._record = record
-        self._folder = folder
+        self._advisor = advisor or Advisor()
         self._machinery = Router((), (*EVE_PASSAGES, *(EVE_DEV_PASSAGES if eve_dev else ())))
         self._sign_in = SignIn()
 
@@ -141,7 +141,7 @@ class Dispatcher:
         """An exchange that the upstream will answer; the carrier calls ``finish``. Raises ``BadSession``."""
         session = self._session(request, user)
         exchange = Exchange(request, session=session.id, record=self._record)
-        exchange.note(outcome="allowed", target=passage.name, kind="allow")
+        exchange.note(outcome="allowed", target=passage.name, target_url=passage.url, kind="allow")
         return exchange
 
     async def answer(
@@ -155,7 +155,8 @@ class Dispatcher:
         try:
             session = self._session(request, user)
         except BadSession as error:
-            return self.refuse(request, status=400, reason="session", why=f"{error}.", peer=peer)
+            fix = f"Correct the {SESSION_HEADER} header, or the user name of the proxy URL."
+            return self.refuse(request, status=400, reason="session", why=f"{error}.", fix=fix, peer=peer)
         clean = dataclasses.replace(request, headers=without_internal(request.headers))
         exchange = Exchange(request, session=session.id, record=self._record)
         try:
@@ -169,6 +170,7 @@ class Dispatcher:
                 exchange,
                 reason="internal",
                 why=f"eve-mocks itself failed: {type(error).__name__}: {error}",
+                fix="Report it with the output.log of the run.",
             )
         if exchange.call.outcome in ("blocked", "error"):
             who = peer()
@@ -182,16 +184,23 @@ class Dispatcher:
         if entry is None:
             entry = self._machinery.resolve(request.target)
         if entry is None:
-            self._block(exchange, reason="unclaimed", why="No mock claims it, and nothing allows it.")
+            suggestion = self._advisor.suggest(request)
+            exchange.note(suggestion=suggestion.as_json())
+            fix = suggestion.fix(self._advisor.folder)
+            self._block(exchange, reason="unclaimed", why="No mock claims it, and nothing allows it.", fix=fix)
         elif isinstance(entry, Passage):
-            exchange.note(target=entry.name)
+            exchange.note(target=entry.name, target_url=entry.url)
             if entry.kind == "block":
-                exchange.note(expected=True)
-                self._block(exchange, reason="block", why=f"It is blocked on purpose: {entry.why}.")
+                self._block_as_expected(exchange, entry)
             else:  # an allowed URL never comes here by itself; if it does, nothing is let through
-                self._block(exchange, reason="internal", why="It is allowed, but reached the part that only mocks.")
+                self._block(
+                    exchange,
+                    reason="internal",
+                    why="It is allowed, but reached the part that only mocks.",
+                    fix="Report it with the output.log of the run.",
+                )
         else:
-            exchange.note(outcome="mocked", target=entry.name, kind=entry.kind)
+            exchange.note(outcome="mocked", target=entry.name, target_url=entry.url or None, kind=entry.kind)
             _apply(exchange, await _ask(entry, request, session))
 
     def refuse(
@@ -200,6 +209,7 @@ class Dispatcher:
         *,
         reason: str,
         why: str,
+        fix: str,
         status: int = 403,
         user: str | None = None,
         peer: Callable[[], Peer] = _nobody,
@@ -210,30 +220,59 @@ class Dispatcher:
         except BadSession:
             session = self.sessions.default
         exchange = Exchange(request, session=session, record=self._record)
-        self._block(exchange, reason=reason, why=why, status=status)
+        self._block(exchange, reason=reason, why=why, fix=fix, status=status)
         who = peer()
         exchange.note(pid=who.pid, program=who.program)
         return exchange
 
+    def refuse_connection(
+        self, url: URL, *, reason: str, why: str, fix: str, user: str | None = None, peer: Callable[[], Peer] = _nobody
+    ) -> None:
+        """Block and record a connection on which no request can be read; where it goes is all that is known of it."""
+        exchange = self.refuse(
+            Request(method="CONNECT", target=url, headers=Headers()),
+            reason=reason,
+            why=why,
+            fix=fix,
+            user=user,
+            peer=peer,
+        )
+        exchange.note(operation=f"CONNECT {url.authority}")
+        entry = self.router.only(url.host, url.port) or self._machinery.only(url.host, url.port)
+        if entry is not None:
+            expected = isinstance(entry, Passage) and entry.kind == "block"
+            exchange.note(target=entry.name, target_url=entry.url, expected=expected)
+        exchange.finish(status=None)
+
     def _session(self, request: Request, user: str | None) -> Session:
         return self.sessions.get(request.headers.get(SESSION_HEADER) or user or None)
 
-    def _block(self, exchange: Exchange, *, reason: str, why: str, status: int = 403) -> None:
-        target = exchange.request.target
-        error = advice.blocked(
-            f"{exchange.request.method} {target}", target.origin, target.host, why=why, folder=self._folder
+    def _block_as_expected(self, exchange: Exchange, passage: Passage) -> None:
+        exchange.note(expected=True)
+        at = f"{passage.file}:{passage.line}" if passage.line else passage.file
+        fix = f"It fails no run. To have it answered, put a mock in the place of {at}." if at else "It fails no run."
+        self._block(exchange, reason="block", why=f"It is blocked on purpose: {passage.why.rstrip('.')}.", fix=fix)
+
+    def _block(self, exchange: Exchange, *, reason: str, why: str, fix: str, status: int = 403) -> None:
+        message = f"eve-mocks blocked {exchange.request.method} {exchange.request.target}"
+        exchange.note(
+            outcome="blocked",
+            kind="block",
+            reason=reason,
+            expected=bool(exchange.call.expected),
+            error=why,
+            fix=fix if exchange.call.suggestion is None else None,
         )
-        exchange.note(outcome="blocked", kind="block", reason=reason, expected=bool(exchange.call.expected), error=why)
         exchange.response = Response(
             status,
             # RFC 9457: the members `title`, `status` and `detail` are the standard's, the rest are ours.
             json={
                 "title": "blocked by eve-mocks",
                 "status": status,
-                "detail": str(error),
-                "message": error.message,
-                "why": error.why,
-                "fix": error.fix,
+                "detail": message,
+                "message": message,
+                "why": why,
+                "fix": fix,
             },
             headers={"content-type": "application/problem+json", "eve-mocks": "blocked", "x-should-retry": "false"},
         )

@@ -67,6 +67,14 @@ def load(path: Path, *, shown: str | None = None) -> Mocks:
     return found
 
 
+def names(path: Path) -> set[str]:
+    """The names that the files of a folder have taken; none where it cannot be read."""
+    try:
+        return {file.stem for file in path.iterdir() if file.suffix in SUFFIXES}
+    except OSError:
+        return set()
+
+
 class _collecting:  # noqa: N801 - used as contextlib.suppress is
     """Keeps the error of its block, with a file at least, and goes on."""
 

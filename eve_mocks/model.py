@@ -108,9 +108,13 @@ class URL:
 
     @property
     def origin(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.DEFAULT_PORTS.get(self.scheme) == self.port else f":{self.port}"
-        return f"{self.scheme}://{host}{port}"
+        usual = self.DEFAULT_PORTS.get(self.scheme) == self.port
+        return f"{self.scheme}://{self.authority.removesuffix(f':{self.port}') if usual else self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """``host:port``, as CONNECT has it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.origin}{self.path}{'?' + self.query if self.query else ''}"
@@ -427,8 +431,11 @@ class Call:
     request_bytes: int
     response_bytes: int
     agent: str | None = None
+    target_url: str | None = None  # as the mock or the entry has it
     expected: bool | None = None
     reason: str | None = None
+    suggestion: Mapping[str, str] | None = None  # what would answer it: an ``advice.Suggestion``
+    fix: str | None = None  # where no mock would help
     stub: str | None = None
     position: int | None = None
     nearest: str | None = None

@@ -120,13 +120,11 @@ def _blocked(report: Report, style: Style, folder: str) -> Iterator[str]:
         said += f"   by {target['program']} (pid {target['pid']})" if target.get("program") else ""
         said += "   (expected)" if target.get("expected") else ""
         yield _row("blocked", target["calls"], said, style)
-        if target.get("reason") == "unclaimed":
-            origin, host = target["url"].rstrip("/"), target["target"]
-            yield from _below(
-                mock_it=advice.add_command(origin, host), allow_it=advice.allow_line(origin, host, folder)
-            )
+        if target.get("suggestion"):
+            suggestion = advice.Suggestion(**target["suggestion"])
+            yield from _below(mock_it=suggestion.command, allow_it=suggestion.allow_line(folder))
         elif not target.get("expected"):
-            yield from _below(why=target.get("error") or "")
+            yield from _below(why=target.get("error") or "", fix=target.get("fix") or "")
     if len(targets) > _MAX_BLOCKED:
         yield f"    and {len(targets) - _MAX_BLOCKED} more in the report"
 

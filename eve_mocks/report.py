@@ -12,7 +12,7 @@ from eve_mocks import calls
 from eve_mocks.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from eve_mocks.model import Call
@@ -38,6 +38,8 @@ class Target:
     expected: bool | None = None
     reason: str | None = None
     error: str | None = None
+    fix: str | None = None
+    suggestion: Mapping[str, str] | None = None
     pid: int | None = None
     program: str | None = None
     calls: int = 0
@@ -73,7 +75,8 @@ class Tally:
     def add(self, call: Call) -> None:
         self.counts[call.outcome] += 1
         origin = "/".join(call.url.split("/", 3)[:3]) + "/"
-        key = (call.outcome, call.target, call.expected, call.outcome == "blocked" and (origin, call.reason))
+        blocked = (origin, call.reason, call.suggestion and call.suggestion["url"])
+        key = (call.outcome, call.target, call.expected, call.outcome == "blocked" and blocked)
         target = self._targets.get(key)
         if target is None:
             target = self._target(key, call, origin)
@@ -82,6 +85,8 @@ class Tally:
         _count(self._sessions, call.session, _MAX_SESSIONS)
         if call.nearest is not None or call.outcome == "error":
             self._note(call)
+        elif call.outcome == "allowed" and call.reason == "upstream":
+            self._note_failure(call, origin)
 
     def _target(self, key: tuple[object, ...], call: Call, origin: str) -> Target:
         name = call.target
@@ -93,10 +98,12 @@ class Tally:
                 outcome=call.outcome,
                 target=name,
                 kind=call.kind,
-                url=origin,
+                url=call.target_url or origin,
                 expected=call.expected if call.outcome == "blocked" else None,
-                reason=call.reason,
-                error=call.error,
+                reason=call.reason if call.outcome == "blocked" else None,
+                error=call.error if call.outcome != "allowed" else None,
+                fix=call.fix if call.outcome == "blocked" else None,
+                suggestion=call.suggestion,
                 pid=call.pid,
                 program=call.program,
             ),
@@ -111,6 +118,12 @@ class Tally:
             fix = "Correct the stub or the route, or the call."
         if len(self._problems) < _MAX_PROBLEMS:
             self._problems.setdefault(f"{message}\n{why}", {"message": message, "why": why, "fix": fix})
+
+    def _note_failure(self, call: Call, origin: str) -> None:
+        message = f"eve-mocks could not reach {origin.removesuffix('/')}, which {call.target} allows"
+        if len(self._problems) < _MAX_PROBLEMS:
+            problem = {"message": message, "why": call.error or "", "fix": call.fix or ""}
+            self._problems.setdefault(f"{message}\n{call.error}", problem)
 
     def as_json(self) -> Report:
         """The part of a report that the calls alone tell."""

@@ -66,6 +66,17 @@ class Router:
                     return route.entry
         return None
 
+    def only(self, host: str, port: int) -> Entry | None:
+        """The entry that all requests of a host lead to, so far as that can be told without one."""
+        found = [
+            route.entry
+            for scheme in ("https", "http")
+            for routes in self._candidates(scheme, host, port)
+            for route in routes
+        ]
+        root = URL("https", host, port, "/")
+        return found[0] if len(found) == 1 else self.resolve(root)
+
     def may_allow(self, scheme: str, host: str, port: int) -> bool:
         """Whether any path of an origin is allowed through."""
         return any(

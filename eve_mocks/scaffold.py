@@ -10,6 +10,7 @@ import dataclasses
 import json
 import keyword
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks import advice, load
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 KINDS = ("http", "mcp")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_MCP_PATH = re.compile(r"/(mcp|sse)/?$")
 _PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
 _OPERATION = re.compile(r"([A-Z]+) (/.*)")
 _MAX_ROUTES = 20
+_MAX_TOLD = 20
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 
 
@@ -36,6 +37,7 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 class Upstream:
     """What is to be mocked. ``operations`` are pairs of method and path below ``url``, as far as they are known."""
 
+    name: str
     url: str
     kind: str
     operations: tuple[tuple[str, str], ...] = ()
@@ -45,26 +47,27 @@ def find(
     name: str, *, url: str | None, kind: str | None, connections: Iterable[Connection], report: dict[str, Any] | None
 ) -> Upstream:
     """What ``add NAME`` is to mock. Raises ``MockError`` where nothing tells."""
-    if not _NAME.fullmatch(name):
-        proper = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:64]
-        raise MockError(
-            f"{name!r} cannot be the name of a mock",
-            why="a name is a file's: up to 64 letters, digits, - and _, beginning with a letter or a digit",
-            fix=f"Use for example {proper or 'notion'}.",
-        )
     connections = list(connections)
     connection = next((one for one in connections if one.name == name), None)
     blocked = _blocked(report)
+    suggestions = [advice.Suggestion(**target["suggestion"]) for target in blocked]
     if url is None and connection is not None:
         url = _url_of(connection)
     if url is None:
-        target = next((one for one in blocked if name in (one["target"], advice.mock_name(one["target"]))), None)
-        if target is None:
-            raise _unknown(name, [one.name for one in connections], [one["target"] for one in blocked])
-        url = _base(target)
+        suggestion = _suggested(name, blocked)
+        if suggestion is None:
+            raise _unknown(name, [one.name for one in connections], suggestions)
+        name, url, kind = suggestion.name, suggestion.url, kind or suggestion.kind
+    if not _NAME.fullmatch(name):
+        raise MockError(
+            f"{name!r} cannot be the name of a mock",
+            why="a name is a file's: up to 64 letters, digits, - and _, beginning with a letter or a digit",
+            fix=f"Use for example {advice.mock_name(name) if name else 'notion'}.",
+        )
     claim = parse_claim(url)
-    is_mcp = _MCP_PATH.search(claim.url.path) or (connection is not None and connection.url == url)
+    is_mcp = advice.MCP_PATH.search(claim.url.path) or (connection is not None and connection.url == url)
     return Upstream(
+        name=name,
         url=url,
         kind=kind or ("mcp" if is_mcp else "http"),
         operations=tuple(_operations(claim, blocked)),
@@ -72,9 +75,22 @@ def find(
 
 
 def _blocked(report: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The targets of the last run that nothing claimed."""
+    """The targets of the last run that a mock would answer."""
     targets = report.get("targets", []) if report else []
-    return [target for target in targets if target.get("reason") == "unclaimed"]
+    return [target for target in targets if target.get("suggestion")]
+
+
+def _suggested(name: str, blocked: list[dict[str, Any]]) -> advice.Suggestion | None:
+    """What the last run suggested under a name, or for a host. Raises ``MockError`` for a host with several."""
+    named = [target["suggestion"] for target in blocked if target["suggestion"]["name"] == name]
+    found = named or [target["suggestion"] for target in blocked if target["target"] == name.lower()]
+    if len(found) > 1:
+        raise MockError(
+            f"the last run blocked {len(found)} URLs of {name}",
+            why=f"they are {', '.join(one['url'] for one in found)}",
+            fix="\n".join(advice.Suggestion(**one).command for one in found),
+        )
+    return advice.Suggestion(**found[0]) if found else None
 
 
 def _url_of(connection: Connection) -> str:
@@ -93,26 +109,24 @@ def _url_of(connection: Connection) -> str:
     )
 
 
-def _unknown(name: str, connections: list[str], blocked: list[str]) -> MockError:
-    near = nearest(name, [*connections, *(advice.mock_name(host) for host in blocked)])
+def _unknown(name: str, connections: list[str], suggestions: list[advice.Suggestion]) -> MockError:
+    if "://" in name:
+        host = name.partition("://")[2].partition("/")[0]
+        command = shlex.join(["eve-mocks", "add", advice.mock_name(host), "--url", name])
+        return MockError(f"{name} is a URL", why="a mock has a name, which is its file's", fix=command)
+    known = {*connections, *(one.name for one in suggestions)}
+    near = nearest(name, known)
+    proper = name if _NAME.fullmatch(name) else advice.mock_name(name)
     return MockError(
         f"nothing tells which URL {name} is to mock",
-        why=f"no connection has this name (there {_are(connections)}), "
-        f"and the last run blocked no such host (it blocked {', '.join(blocked) or 'none'})",
-        fix=f"Did you mean eve-mocks add {near}?" if near else f"eve-mocks add {name} --url https://api.example.com/",
+        why=f"no connection has this name (there {_are(connections)}), and the last run blocked no such host "
+        f"(what it blocked is suggested as {', '.join(one.name for one in suggestions[:_MAX_TOLD]) or 'nothing'})",
+        fix=f"Did you mean eve-mocks add {near}?" if near else f"eve-mocks add {proper} --url https://api.example.com/",
     )
 
 
 def _are(names: list[str]) -> str:
     return f"are {', '.join(names)}" if names else "is none"
-
-
-def _base(target: dict[str, Any]) -> str:
-    """The URL to claim for a blocked host: its origin, or the one endpoint of an MCP server."""
-    paths = {operation.partition(" ")[2] for operation in target.get("operations", {})}
-    origin: str = target["url"]
-    [path] = paths if len(paths) == 1 else [""]
-    return origin.removesuffix("/") + path if _MCP_PATH.search(path) else origin
 
 
 def _operations(claim: Claim, blocked: list[dict[str, Any]]) -> Iterable[tuple[str, str]]:
@@ -125,8 +139,9 @@ def _operations(claim: Claim, blocked: list[dict[str, Any]]) -> Iterable[tuple[s
     return found[:_MAX_ROUTES]
 
 
-def add(name: str, upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
+def add(upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
     """Write the file, load it, and return its path as the user knows it. Raises ``MockError`` and leaves nothing."""
+    name = upstream.name
     _refuse_taken(name, upstream, folder, shown)
     file = f"{name}{'.py' if python else '.yaml'}"
     path = f"{shown.removesuffix('/')}/{file}"

@@ -101,6 +101,32 @@ def test_add_from_what_the_last_run_blocked(project: Project, needs: Callable[..
     assert (done.returncode, done.stdout) == (0, '{"ok": true}')
 
 
+def test_what_is_suggested_is_the_same_everywhere_and_can_be_typed(project: Project, needs: Callable[..., str]) -> None:
+    project.file("mocks/openai.yaml", "kind: http\nurl: https://api.openai.com/v1\n")
+    curl = needs("curl")
+    initialize = '{"jsonrpc": "2.0", "id": 1, "method": "initialize"}'
+    urls = "https://api.openai.com/v2/x", "http://api.openai.com/v1/x", "https://rpc.tracker.test/v1"
+    command = [curl, "-sS", "-d", initialize, *urls[2:], "--next", "-sSw", "\\n", *urls[:2]]
+    done = project.eve_mocks("run", "--", *command)
+    commands = [
+        "eve-mocks add api-openai-com --url https://api.openai.com/",
+        "eve-mocks add openai-http --url http://api.openai.com/",
+        "eve-mocks add rpc --url https://rpc.tracker.test/v1 --kind mcp",
+    ]
+    for one in commands:
+        assert f"Mock it: {one}\\n" in done.stdout
+        assert f"    mock it    {one}\n" in done.stderr
+    assert project.eve_mocks("add", "rpc.tracker.test").stdout == "mocks/rpc.yaml\n"
+    for one in commands[:2]:
+        assert project.eve_mocks(*one.split()[1:]).returncode == 0
+    done = project.eve_mocks("run", "--", *command)
+    assert (done.returncode, done.stderr.splitlines()[0].split("   ")[0]) == (0, "eve-mocks  3 calls")
+    mocked = {target["target"]: target["url"] for target in project.report()["targets"]}
+    assert mocked == {"api-openai-com": "https://api.openai.com/", "openai-http": "http://api.openai.com/"} | {
+        "rpc": "https://rpc.tracker.test/v1"
+    }
+
+
 def test_add_never_overwrites(project: Project) -> None:
     file = project.file("mocks/pay.json", "{}")
     done = project.eve_mocks("add", "pay", "--url", "https://api.pay.test/")

@@ -14,7 +14,7 @@ from eve_mocks import Response, http_mock
 from eve_mocks.dispatch import Dispatcher, Exchange
 from eve_mocks.folder import Folder
 from eve_mocks.match import parse_url
-from eve_mocks.model import Answer, Call, Headers, Mock, Passage, Peer, Request
+from eve_mocks.model import URL, Answer, Call, Headers, Mock, Passage, Peer, Request
 from eve_mocks.router import Router
 from eve_mocks.session import Session, Sessions
 
@@ -109,11 +109,27 @@ def test_a_block_says_how_to_mock_and_how_to_allow() -> None:
     assert sent["content-type"] == "application/problem+json"
     assert (sent["eve-mocks"], sent["x-should-retry"]) == ("blocked", "false")
     problem = json.loads(response.body)
+    assert list(problem) == ["title", "status", "detail", "message", "why", "fix"]
     assert problem["status"] == response.status == 403
-    assert problem["message"] == "eve-mocks blocked GET https://logs.example.com/v1/tail?x=1"
+    assert problem["detail"] == problem["message"] == "eve-mocks blocked GET https://logs.example.com/v1/tail?x=1"
     assert "eve-mocks add logs --url https://logs.example.com/" in problem["fix"]
     assert 'mocks/logs.yaml: {kind: allow, url: "https://logs.example.com/", why: "…"}' in problem["fix"]
+    assert call.suggestion == {"name": "logs", "url": "https://logs.example.com/", "kind": "http"}
     assert (call.reason, call.error) == ("unclaimed", "No mock claims it, and nothing allows it.")
+
+
+def test_what_is_blocked_on_purpose_needs_no_mock() -> None:
+    response, call = Dispatched(passage("block", "https://noise.test/")).ask("https://noise.test/x")
+    problem = json.loads(response.body)
+    assert "eve-mocks add" not in problem["fix"]
+    assert problem["why"] == "It is blocked on purpose: it is noise."
+    assert (call.fix, call.suggestion, call.target_url) == (problem["fix"], None, "https://noise.test/")
+
+
+def test_a_session_that_cannot_be_is_no_matter_for_a_mock() -> None:
+    response, call = Dispatched().ask("https://new.test/", headers={"x-eve-mocks-session": "a b"})
+    assert (response.status, call.reason, call.suggestion) == (400, "session", None)
+    assert "x-eve-mocks-session" in json.loads(response.body)["fix"]
 
 
 def test_an_allowed_url_that_reaches_the_answering_part_is_not_let_through() -> None:
@@ -292,9 +308,40 @@ def test_an_unclaimed_token_request_is_answered(url: str, media_type: str, body:
 def test_a_refused_connection_is_a_call_too() -> None:
     dispatched = Dispatched()
     found = dispatched.dispatcher.refuse(
-        request("https://shop.test/a"), reason="names", why="They disagree.", user="a b"
+        request("https://shop.test/a"), reason="names", why="They disagree.", fix="Agree.", user="a b"
     )
     assert found.response is not None
+    assert json.loads(found.response.body)["fix"] == "Agree."
     found.finish(status=found.response.status)
     (call,) = dispatched.calls
     assert (call.status, call.outcome, call.reason, call.session) == (403, "blocked", "names", "run")
+    assert (call.fix, call.suggestion) == ("Agree.", None)
+
+
+@pytest.mark.parametrize(
+    ("url", "target", "expected"),
+    [
+        pytest.param("https://shop.test/", "shop", False, id="mock"),
+        pytest.param("tcp://shop.test:443/", "shop", False, id="mock-not-http"),
+        pytest.param("https://noise.test/", "named", True, id="block"),
+        pytest.param("https://below.noise.test/", "below", True, id="block-of-a-path"),
+        pytest.param("https://telemetry.vercel.com/", "eve-telemetry", True, id="machinery"),
+        pytest.param("https://both.test/", "both.test", False, id="mock-and-block"),
+        pytest.param("https://noise.test:444/", "noise.test", False, id="other-port"),
+        pytest.param("https://unknown.test/", "unknown.test", False, id="unclaimed"),
+    ],
+)
+def test_a_connection_without_a_request(url: str, target: str, expected: bool) -> None:
+    dispatched = Dispatched(
+        passage("block", "https://noise.test/"),
+        dataclasses.replace(passage("block", "https://below.noise.test/v1"), name="below"),
+        passage("block", "https://both.test/v1"),
+        http_mock("https://both.test/v2").named("both", FOLDER),
+    )
+    scheme, authority = url.strip("/").split("://")
+    host, _, port = authority.partition(":")
+    known = URL(scheme, host, int(port or 443), "/")
+    dispatched.dispatcher.refuse_connection(known, reason="tls", why="It does not trust.", fix="Trust.")
+    (call,) = dispatched.calls
+    assert (call.target, call.expected, call.reason, call.status) == (target, expected, "tls", None)
+    assert call.operation == f"CONNECT {host}:{port or 443}"

@@ -181,8 +181,17 @@ class TestDistrust:
             ssl.create_default_context().wrap_socket(running.tunnel(), server_hostname=HOST)
         call = running.call()
         assert (call.outcome, call.reason, call.url, call.status) == ("blocked", "tls", f"https://{HOST}/", None)
+        assert (call.operation, call.target, call.expected) == (f"CONNECT {HOST}:443", "pay", False)
         assert "does not trust" in (call.error or "")
-        assert "SSL_CERT_FILE" in (call.error or "")
+        assert "SSL_CERT_FILE" in (call.fix or "")
+
+    def test_a_host_that_is_known_to_fail(self, proxy):
+        known = Passage(kind="block", name="noise", url="https://noise.test/", why="it is noise")
+        running = proxy(passages=[known])
+        with pytest.raises(ssl.SSLCertVerificationError):
+            ssl.create_default_context().wrap_socket(running.tunnel("noise.test:443"), server_hostname="noise.test")
+        call = running.call()
+        assert (call.reason, call.expected, call.target) == ("tls", True, "noise")
 
     def test_curl(self, proxy, needs):
         running = proxy()

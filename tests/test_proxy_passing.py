@@ -433,8 +433,9 @@ class TestFailures:
         assert text in answer.json()["why"]
         assert answer.json()["fix"]
         call = running.call()
-        assert (call.outcome, call.status) == ("allowed", 502)
+        assert (call.outcome, call.status, call.reason) == ("allowed", 502, "upstream")
         assert text in (call.error or "")
+        assert call.fix == answer.json()["fix"]
 
     def test_a_certificate_that_is_not_trusted(self, proxy, outside):
         running = proxy([], passages=ALLOW, upstreams=outside.upstreams(trusted=False))

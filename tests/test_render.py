@@ -46,8 +46,8 @@ def test_what_was_expected_comes_last_and_needs_no_advice() -> None:
 
 
 def test_another_reason_is_told_in_place_of_what_to_paste() -> None:
-    text = summary(blocked("a.test", reason="tls", error="It does not trust it.\nSet X."))
-    assert "    why        It does not trust it.\n               Set X.\n" in text
+    text = summary(blocked("a.test", reason="tls", error="It does not trust it.\nReally.", fix="Set X."))
+    assert "    why        It does not trust it.\n               Really.\n    fix        Set X.\n" in text
     assert "mock it" not in text
 
 

@@ -28,9 +28,12 @@ def blocked(host: str, path: str = "/", **changes: Any) -> Any:
         "expected": False,
         "reason": "unclaimed",
         "error": "No mock claims it.",
+        "suggestion": {"name": host.partition(".")[0], "url": f"https://{host}/", "kind": "http"},
         "pid": 42,
         "program": "curl",
     }
+    if changes.get("reason", "unclaimed") != "unclaimed":
+        del given["suggestion"]
     return call(**(given | changes))
 
 
@@ -43,7 +46,7 @@ def tallied(*given: Any) -> dict[str, Any]:
 
 def test_counts_targets_and_sessions() -> None:
     found = tallied(
-        call(),
+        call(target_url="https://api.pay.test/v1"),
         call(operation="POST /charges", session="other"),
         call(),
         call(target="linear", kind="mcp", operation="get_issue"),
@@ -63,7 +66,7 @@ def test_counts_targets_and_sessions() -> None:
         "outcome": "mocked",
         "target": "pay",
         "kind": "http",
-        "url": "https://api.pay.test/",
+        "url": "https://api.pay.test/v1",
         "calls": 3,
         "operations": {"GET /charges": 2, "POST /charges": 1},
     }
@@ -75,6 +78,7 @@ def test_counts_targets_and_sessions() -> None:
         "expected": False,
         "reason": "unclaimed",
         "error": "No mock claims it.",
+        "suggestion": {"name": "logs", "url": "https://logs.test/", "kind": "http"},
         "pid": 42,
         "program": "curl",
         "calls": 2,
@@ -90,6 +94,9 @@ def test_blocked_origins_are_told_apart() -> None:
         ("http://a.test/", "unclaimed"),
         ("https://a.test/", "tls"),
     ]
+    mcp = {"name": "a-mcp", "url": "https://a.test/mcp", "kind": "mcp"}
+    both = tallied(blocked("a.test"), blocked("a.test", "/mcp", suggestion=mcp))["targets"]
+    assert [target["suggestion"]["name"] for target in both] == ["a", "a-mcp"]
 
 
 def test_what_broke_and_what_was_nearly_answered_are_problems() -> None:
@@ -100,6 +107,21 @@ def test_what_broke_and_what_was_nearly_answered_are_problems() -> None:
         ("the mock pay broke: GET /charges", "mocks/pay.py:7: KeyError"),
         ("pay: GET /charges was nearly answered", "method is GET, not POST"),
     ]
+
+
+def test_an_upstream_that_could_not_be_reached_is_a_problem() -> None:
+    url = "https://gw.test/v1"
+    told = {"outcome": "allowed", "target": "gateway", "kind": "allow", "url": url, "status": 502}
+    found = tallied(*[call(**told, reason="upstream", error="Connection refused.", fix="Check it.")] * 2, call(**told))
+    assert found["problems"] == [
+        {
+            "message": "eve-mocks could not reach https://gw.test, which gateway allows",
+            "why": "Connection refused.",
+            "fix": "Check it.",
+        }
+    ]
+    (target,) = found["targets"]
+    assert (target["calls"], target.keys() & {"reason", "error", "fix"}) == (3, set())
 
 
 def test_names_without_end_take_bounded_memory() -> None:

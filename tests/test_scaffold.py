@@ -27,22 +27,29 @@ CONNECTIONS = [
 ]
 
 
-def blocked(host: str, *operations: str, reason: str = "unclaimed") -> dict[str, object]:
+def blocked(
+    host: str, *operations: str, name: str = "", path: str = "/", kind: str = "http", scheme: str = "https"
+) -> dict[str, object]:
+    """A target of a report; without a name nothing is suggested for it."""
+    suggestion = {"name": name, "url": f"{scheme}://{host}{path}", "kind": kind}
     return {
         "outcome": "blocked",
         "target": host,
-        "url": f"https://{host}/",
-        "reason": reason,
+        "url": f"{scheme}://{host}/",
         "operations": dict.fromkeys(operations, 1),
+        **({"suggestion": suggestion} if name else {}),
     }
 
 
 REPORT = {
     "targets": [
         {"outcome": "mocked", "target": "slack", "url": "https://slack.com/", "operations": {"POST /x": 1}},
-        blocked("logs.example.com", "GET /v1/tail", "POST /v1/lines", "POST /v1/tail"),
-        blocked("mcp.tracker.test", "POST /v2/mcp"),
-        blocked("api.pay.test", "GET /", reason="block"),
+        blocked("logs.example.com", "GET /v1/tail", "POST /v1/lines", "POST /v1/tail", name="logs"),
+        blocked("mcp.tracker.test", "POST /v2/mcp", name="tracker", path="/v2/mcp", kind="mcp"),
+        blocked("mcp.assistant.test", "POST /v1/rpc", name="assistant", path="/v1/rpc", kind="mcp"),
+        blocked("api.pay.test", "GET /"),
+        blocked("two.test", "GET /a", name="two"),
+        blocked("two.test", "GET /b", name="two-http", scheme="http"),
     ]
 }
 
@@ -84,11 +91,27 @@ def find(name: str, url: str | None = None, kind: str | None = None) -> scaffold
         pytest.param(
             "tracker", None, None, ("https://mcp.tracker.test/v2/mcp", "mcp", (("POST", "/"),)), id="blocked-mcp"
         ),
+        pytest.param(
+            "assistant",
+            None,
+            None,
+            ("https://mcp.assistant.test/v1/rpc", "mcp", (("POST", "/"),)),
+            id="blocked-mcp-by-what-it-spoke",
+        ),
+        pytest.param("two-http", None, None, ("http://two.test/", "http", (("GET", "/b"),)), id="blocked-in-the-clear"),
     ],
 )
 def test_what_is_mocked(name: str, url: str | None, kind: str | None, expected: tuple[object, ...]) -> None:
     found = find(name, url, kind)
     assert (found.url, found.kind, found.operations) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("logs.example.com", "logs"), ("LOGS.example.com", "logs"), ("mcp.tracker.test", "tracker"), ("logs", "logs")],
+)
+def test_a_blocked_host_is_a_name_too(tmp_path: Path, host: str, name: str) -> None:
+    assert scaffold.add(find(host), tmp_path, "mocks", python=False) == f"mocks/{name}.yaml"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +126,21 @@ def test_what_is_mocked(name: str, url: str | None, kind: str | None, expected: 
         pytest.param("log", None, "nothing tells", "eve-mocks add logs", id="nearest-blocked-host"),
         pytest.param("zzz", None, "nothing tells", "eve-mocks add zzz --url", id="unknown"),
         pytest.param("pay", None, "nothing tells", "--url", id="blocked-on-purpose"),
+        pytest.param("api.pay.test", None, "nothing tells", "eve-mocks add pay --url", id="host-blocked-on-purpose"),
+        pytest.param(
+            "two.test",
+            None,
+            "blocked 2 URLs of two.test",
+            "eve-mocks add two --url https://two.test/\neve-mocks add two-http --url http://two.test/",
+            id="host-with-two-origins",
+        ),
+        pytest.param(
+            "https://api.shop.test/v1?a",
+            None,
+            "is a URL",
+            "eve-mocks add shop --url 'https://api.shop.test/v1?a'",
+            id="url-for-a-name",
+        ),
         pytest.param("files", None, "is a local program", "--url", id="stdio"),
         pytest.param("tenant", None, "known only when the agent runs", "https://*.", id="dynamic"),
     ],
@@ -126,7 +164,7 @@ def ask(folder: Path, name: str, url: str, method: str = "GET") -> Answer:
 @pytest.mark.parametrize("name", ["logs", "a-b", "1st", "class", "http_mock"])
 def test_what_is_written_loads_and_answers(tmp_path: Path, name: str, python: bool) -> None:
     folder = tmp_path / "not" / "there" / "mocks"
-    written = scaffold.add(name, find(name, "https://logs.example.com/"), folder, "mocks", python=python)
+    written = scaffold.add(find(name, "https://logs.example.com/"), folder, "mocks", python=python)
     assert written == f"mocks/{name}.{'py' if python else 'yaml'}"
     assert b'"ok": true' in ask(folder, name, "https://logs.example.com/v1/tail").response.body
     assert ask(folder, name, "https://logs.example.com/v1/other").response.status == 404
@@ -135,13 +173,13 @@ def test_what_is_written_loads_and_answers(tmp_path: Path, name: str, python: bo
 @pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
 @pytest.mark.parametrize("path", ["", "any/path", "v1/charges?a=1"])
 def test_without_known_operations_everything_is_answered(tmp_path: Path, python: bool, path: str) -> None:
-    scaffold.add("pay", find("pay", "https://api.pay.test"), tmp_path, "mocks", python=python)
+    scaffold.add(find("pay", "https://api.pay.test"), tmp_path, "mocks", python=python)
     assert b'"ok": true' in ask(tmp_path, "pay", f"https://api.pay.test/{path}", "PUT").response.body
 
 
 @pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
 def test_an_mcp_mock_has_a_tool(tmp_path: Path, python: bool) -> None:
-    scaffold.add("linear", find("linear"), tmp_path, "mocks", python=python)
+    scaffold.add(find("linear"), tmp_path, "mocks", python=python)
     [mock] = load.load(tmp_path).mocks
     assert (mock.kind, mock.operations()) == ("mcp", ["ping"])
 
@@ -150,25 +188,25 @@ def test_an_mcp_mock_has_a_tool(tmp_path: Path, python: bool) -> None:
 def test_nothing_is_overwritten(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_text("mine")
     with pytest.raises(MockError, match=f"mocks/{file} exists"):
-        scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
+        scaffold.add(find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file, "mine")]
 
 
 def test_a_url_that_is_mocked_already_is_refused(tmp_path: Path) -> None:
-    scaffold.add("pay", find("pay", "https://api.pay.test/v1"), tmp_path, "mocks", python=False)
+    scaffold.add(find("pay", "https://api.pay.test/v1"), tmp_path, "mocks", python=False)
     with pytest.raises(MockError, match="mocked already, by pay"):
-        scaffold.add("pay2", find("pay2", "https://API.pay.test:443/v1/"), tmp_path, "mocks", python=True)
-    scaffold.add("files", find("files", "https://api.pay.test/v1/files"), tmp_path, "mocks", python=True)
+        scaffold.add(find("pay2", "https://API.pay.test:443/v1/"), tmp_path, "mocks", python=True)
+    scaffold.add(find("files", "https://api.pay.test/v1/files"), tmp_path, "mocks", python=True)
     assert sorted(path.name for path in tmp_path.glob("*.*")) == ["files.py", "pay.yaml"]
 
 
 def test_a_broken_neighbour_does_not_hinder(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("kind: htpt\n")
-    assert scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
+    assert scaffold.add(find("pay", "https://api.pay.test/"), tmp_path, "mocks", python=False)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "mocks").write_text("a file")
     with pytest.raises(MockError) as raised:
-        scaffold.add("pay", find("pay", "https://api.pay.test/"), tmp_path / "mocks", "mocks", python=False)
+        scaffold.add(find("pay", "https://api.pay.test/"), tmp_path / "mocks", "mocks", python=False)
     assert "mocks" in raised.value.message

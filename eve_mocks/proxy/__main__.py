@@ -19,11 +19,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from eve_mocks.advice import Advisor
 from eve_mocks.calls import CallLog
 from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
 from eve_mocks.kinds.mcp.mock import McpMock
-from eve_mocks.load import load
+from eve_mocks.load import load, names
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import Listener
@@ -87,7 +88,7 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
         Sessions(settings.session),
         record,
         eve_dev=settings.eve_dev,
-        folder=settings.folder_name,
+        advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),
     )
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)

@@ -10,7 +10,7 @@ import asyncio
 import dataclasses
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote_from_bytes
 
 import h11
@@ -61,13 +61,25 @@ class Lanes(Protocol):
     def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None: ...
 
 
+class Refused(NamedTuple):
+    """Why a request is answered with a refusal, and what helps."""
+
+    reason: str
+    why: str
+    fix: str
+
+
+BROKEN = "Correct what makes the request: no server would be bound to read it as it was meant."
+_ONE_NAME = "Have the connection, TLS and the Host header name one origin."
+
+
 @dataclasses.dataclass(slots=True)
 class Incoming:
     """A request whose body is being read."""
 
     request: Request
     connection: Connection
-    refused: tuple[str, str] | None = None  # reason and why: answered by ``Dispatcher.refuse``, whatever it asks for
+    refused: Refused | None = None  # answered by ``Dispatcher.refuse``, whatever it asks for
     parts: list[bytes] = dataclasses.field(default_factory=list)
     size: int = 0
     awaited: asyncio.Future[bytes] | None = None  # set where the answer was made before the body came
@@ -196,7 +208,7 @@ class Http1(asyncio.Protocol):
         try:
             target = target_of(raw_target, _host(headers), connection)
         except Disagreement as error:
-            target, refused = error.target, ("authority", str(error))
+            target, refused = error.target, Refused("authority", str(error), _ONE_NAME)
         entry = self._lanes.dispatcher.resolve(target)
         if refused is None and connection.host is None and is_loopback(target.host):
             self._over = True
@@ -257,7 +269,7 @@ class Http1(asyncio.Protocol):
             try:
                 body = decode(body, codings)
             except BadEncoding as error:
-                incoming.refused, status = ("message", f"{error}."), 400
+                incoming.refused, status = Refused("message", f"{error}.", BROKEN), 400
         await reply.send(self, await self._exchange(incoming, body, status))
 
     async def _answer_early(self, incoming: Incoming) -> None:
@@ -288,8 +300,10 @@ class Http1(asyncio.Protocol):
         user = incoming.connection.user
         if incoming.refused is None:
             return await self._lanes.dispatcher.answer(request, user=user, peer=peer)
-        reason, why = incoming.refused
-        return self._lanes.dispatcher.refuse(request, reason=reason, why=why, status=status, user=user, peer=peer)
+        reason, why, fix = incoming.refused
+        return self._lanes.dispatcher.refuse(
+            request, reason=reason, why=why, fix=fix, status=status, user=user, peer=peer
+        )
 
     def _start(self, answering: Coroutine[Any, Any, None]) -> None:
         """Run an answer; one that waits for nothing is done when this returns."""
@@ -341,6 +355,7 @@ class Http1(asyncio.Protocol):
                 request,
                 reason="message",
                 why=f"The request is not valid HTTP: {why}.",
+                fix=BROKEN,
                 status=status,
                 user=connection.user,
                 peer=lambda: self._lanes.peer(connection),

@@ -15,7 +15,6 @@ import weakref
 from typing import TYPE_CHECKING, Literal
 
 from eve_mocks.match import is_loopback
-from eve_mocks.model import URL, Headers, Peer, Request
 from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.http1 import Http1
 from eve_mocks.proxy.peer import Peers
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from eve_mocks.dispatch import Dispatcher
+    from eve_mocks.model import URL, Peer
     from eve_mocks.proxy.certificates import Certificates
 
 log = logging.getLogger(__name__)
@@ -42,6 +42,8 @@ _STOPPING = 2.0
 _TUNNELLED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _SELF = b"HTTP/1.1 403 Forbidden\r\neve-mocks: blocked\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+_NO_HTTP = "Only HTTP can be mocked or allowed. Have it use a server on this machine, which it may reach."
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # RFC 9113, section 3.4
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}"
@@ -112,7 +114,8 @@ class FirstBytes(asyncio.Protocol):
         self._silence = None
         if self._connection.host is not None:
             scheme = "tls" if self._secure is not None else "tcp"
-            self._listener.block(dataclasses.replace(self._connection, scheme=scheme), reason="protocol", why=why)
+            connection = dataclasses.replace(self._connection, scheme=scheme)
+            self._listener.block(connection, reason="protocol", why=why, fix=_NO_HTTP)
         reset(self._transport)
 
 
@@ -239,21 +242,18 @@ class Listener:
     def peer(self, connection: Connection) -> Peer:
         return self._peers.find(connection.client_port, self.address[1])
 
-    def block(self, connection: Connection, *, reason: str, why: str) -> None:
-        request = Request(method="CONNECT", target=connection.url, headers=Headers())
-        exchange = self.dispatcher.refuse(
-            request, reason=reason, why=why, user=connection.user, peer=lambda: self.peer(connection)
+    def block(self, connection: Connection, *, reason: str, why: str, fix: str) -> None:
+        self.dispatcher.refuse_connection(
+            connection.url, reason=reason, why=why, fix=fix, user=connection.user, peer=lambda: self.peer(connection)
         )
-        exchange.finish(status=None)
 
     def distrusted(self, connection: Connection, error: ssl.SSLError | None) -> None:
         """The client did not go through with TLS; ``error`` is None where it hung up without a word."""
         peer = self.peer(connection)
-        request = Request(method="CONNECT", target=connection.url, headers=Headers())
-        exchange = self.dispatcher.refuse(
-            request, reason="tls", why=explain(error, peer.program), user=connection.user, peer=lambda: peer
+        why, fix = explain(error, peer.program)
+        self.dispatcher.refuse_connection(
+            connection.url, reason="tls", why=why, fix=fix, user=connection.user, peer=lambda: peer
         )
-        exchange.finish(status=None)
 
 
 class Accepted(asyncio.Protocol):

@@ -29,7 +29,7 @@ from eve_mocks.match import is_loopback
 from eve_mocks.model import URL, Headers, Passage, Request
 from eve_mocks.proxy import forward
 from eve_mocks.proxy.connection import BadTarget, Connection, Disagreement, check_authority, proxy_user, target_of
-from eve_mocks.proxy.http1 import HOP_HEADERS
+from eve_mocks.proxy.http1 import BROKEN, HOP_HEADERS
 from eve_mocks.proxy.layers import HUNG_UP, PassingLayer
 from eve_mocks.proxy.recording import Recording, failure
 from eve_mocks.proxy.upstream import UnknownProxy, Upstreams
@@ -123,7 +123,7 @@ class Passing:
         entry = self._dispatcher.resolve(request.target)
         if flow.error is not None:  # mitmproxy refuses it already
             self._dispatcher.refuse(
-                request, reason="message", why=f"{flow.error.msg}.", status=400, user=connection.user
+                request, reason="message", why=f"{flow.error.msg}.", fix=BROKEN, status=400, user=connection.user
             ).finish(status=400)
         elif carried.connection.host is None and is_loopback(request.target.host):
             self._direct(flow, carried, request.target)
@@ -151,8 +151,8 @@ class Passing:
             elif flow.response is not None:
                 recording.finish(flow.response, error=f"the upstream broke off: {message}")
             else:
-                flow.response = failure(recording.exchange.request.target, message)
-                recording.finish(flow.response, error=message)
+                flow.response = failure(recording.exchange, message)
+                recording.finish(flow.response)
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         assert flow.websocket is not None  # noqa: S101 - mitmproxy's promise
@@ -192,8 +192,7 @@ class Passing:
         try:
             self._direct(flow, carried, request.target, through_proxy=True)
         except UnknownProxy as error:
-            flow.response = failure(request.target, str(error))
-            exchange.note(error=str(error))
+            flow.response = failure(exchange, str(error))
         else:
             flow.request.stream = recording.request.take
 

@@ -15,7 +15,6 @@ from eve_mocks.proxy.reply import KEPT
 
 if TYPE_CHECKING:
     from eve_mocks.dispatch import Exchange
-    from eve_mocks.model import URL
 
 # What an upstream's failure is called -> what can be done. The texts are OpenSSL's and the C library's.
 _FIXES = (
@@ -75,10 +74,11 @@ class Recording:
         )
 
 
-def failure(target: URL, message: str) -> http.Response:
-    """The answer where an allowed upstream cannot be reached."""
+def failure(exchange: Exchange, message: str) -> http.Response:
+    """The answer where an allowed upstream cannot be reached; the exchange says the same."""
     fix = next((fix for pattern, fix in _FIXES if re.search(pattern, message)), "Check that it is up, or mock it.")
-    error = MockError(f"eve-mocks could not reach {target.origin}", why=f"{message}.", fix=fix)
-    body = {"title": "upstream failed", "status": 502, "detail": str(error), **error.as_json()}
+    error = MockError(f"eve-mocks could not reach {exchange.request.target.origin}", why=f"{message}.", fix=fix)
+    exchange.note(reason="upstream", error=error.why, fix=fix)
+    body = {"title": "upstream failed", "status": 502, "detail": error.message, **error.as_json()}
     headers = {"content-type": "application/problem+json", "eve-mocks": "upstream-failed"}
     return http.Response.make(502, json.dumps(body), headers)

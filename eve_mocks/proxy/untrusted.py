@@ -11,34 +11,36 @@ if TYPE_CHECKING:
 # Alerts of a client that does not accept the certificate (RFC 8446, section 6.2), as OpenSSL names them.
 _DISTRUST = re.compile(r"UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|UNSUPPORTED_CERTIFICATE|CERTIFICATE_EXPIRED")
 
-# By program: the settings through which a run tells it of its CA, and what overrides them.
-_FIXES = (
-    (r"node|bun|electron|npm|npx", "NODE_EXTRA_CA_CERTS names the CA; an explicit `ca` option replaces it"),
+# By program: the variables through which a run tells it of its CA, and what counts in their place.
+_TOLD = (
+    (r"node|bun|electron", "NODE_EXTRA_CA_CERTS", "a `ca` option"),
     (
         r"python[\d.]*|pytest|uv|poetry",
-        "SSL_CERT_FILE and REQUESTS_CA_BUNDLE name the CA; an explicit `verify` or SSL context replaces them",
+        "SSL_CERT_FILE and REQUESTS_CA_BUNDLE",
+        "an explicit `verify` or SSL context",
     ),
-    (r"pip[\d.]*", "PIP_CERT names the CA"),
-    (r"deno", "DENO_CERT names the CA"),
-    (r"curl", "CURL_CA_BUNDLE names the CA; --cacert replaces it"),
-    (r"git.*", "GIT_SSL_CAINFO names the CA; http.sslCAInfo in a repository's config replaces it"),
-    (r"aws.*", "AWS_CA_BUNDLE names the CA"),
-    (r"cargo|rustup", "CARGO_HTTP_CAINFO names the CA"),
-    (r"java", "JAVA_TOOL_OPTIONS names the trust store; an explicit javax.net.ssl.trustStore replaces it"),
-    (r"nix.*", "NIX_SSL_CERT_FILE names the CA"),
-    (r"ruby.*|php.*|perl.*|wget|go", "SSL_CERT_FILE names the CA"),
+    (r"pip[\d.]*", "PIP_CERT", "--cert"),
+    (r"deno", "DENO_CERT", "--cert"),
+    (r"curl", "CURL_CA_BUNDLE", "--cacert"),
+    (r"wget", "WGETRC", "--ca-certificate or --config"),
+    (r"git.*", "GIT_SSL_CAINFO", ""),
+    (r"aws.*", "AWS_CA_BUNDLE", "--ca-bundle"),
+    (r"cargo|rustup", "CARGO_HTTP_CAINFO", ""),
+    (r"java", "JAVA_TOOL_OPTIONS", "a trust store of its own"),
+    (r"nix.*", "NIX_SSL_CERT_FILE", ""),
 )
-_ANY = "SSL_CERT_FILE and SSL_CERT_DIR name the CA; gRPC reads GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
+_ANY = ("SSL_CERT_FILE", "a list of its own")
 
 
-def explain(error: ssl.SSLError | None, program: str | None) -> str:
-    """What happened, and the fix for the program's runtime. ``error`` is None where it hung up without a word."""
-    who = program or "The client"
+def explain(error: ssl.SSLError | None, program: str | None) -> tuple[str, str]:
+    """What happened, and the fix for the program's runtime. ``error`` is None where it hung up without a word.
+
+    ``program`` is None where it cannot be seen, which is so where it has ended by now.
+    """
+    who = program or "A client, which has ended since,"
     if error is not None and not _DISTRUST.search(error.reason or ""):
-        return f"{who} and the proxy could not agree on TLS: {error.reason or error}."
-    what = "hung up on" if error is None else "does not trust"
-    return f"{who} {what} the certificate. In this run {_fix(program or '')}; it must not be removed or overridden."
-
-
-def _fix(program: str) -> str:
-    return next((fix for pattern, fix in _FIXES if re.fullmatch(pattern, program)), _ANY)
+        return f"{who} and the proxy could not agree on TLS: {error.reason or error}.", "Have it speak TLS 1.2 or 1.3."
+    variables, instead = next((found for pattern, *found in _TOLD if re.fullmatch(pattern, program or "")), _ANY)
+    fix = f"Have it trust the file that the run names in {variables}{f', not {instead}' if instead else ''}."
+    said = "hung up when it saw" if error is None else "does not trust"
+    return f"{who} {said} the certificate of the run.", fix
