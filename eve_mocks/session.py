@@ -21,8 +21,9 @@ class BadSession(ValueError):
 def session_id(text: str) -> str:
     """Check an id that came from outside. Raises ``BadSession``."""
     if not _ID.fullmatch(text):
+        # The text itself is not told: it may be a credential in the wrong place.
         raise BadSession(
-            f"{text[:60]!r} cannot be a session's id: use up to 200 letters, digits and _.:@+=~-, "
+            f"a text of {len(text)} characters cannot be a session's id: use up to 200 letters, digits and _.:@+=~-, "
             "beginning with a letter, a digit or _"
         )
     return text

@@ -546,7 +546,9 @@ def test_headers_between_the_lanes_count_for_nothing_without_the_token(proxy, fo
         pytest.param(("Proxy-Authorization: Basic ZXZhbC0xOnRva2Vu",), "eval-1", 200, id="proxy user"),
         pytest.param(("Proxy-Authorization: Basic OnRva2Vu",), "run", 200, id="no name"),
         pytest.param(("Proxy-Authorization: Basic Li4vLi46eA==",), "run", 400, id="a path"),
-        pytest.param(("Proxy-Authorization: Basic !!!",), "run", 400, id="not base64"),
+        pytest.param(("Proxy-Authorization: Basic !!!",), "run", 200, id="not base64"),
+        pytest.param(("Proxy-Authorization: Bearer hunter2",), "run", 200, id="not Basic"),
+        pytest.param(("Proxy-Authorization: hunter2",), "run", 200, id="opaque"),
     ],
 )
 def test_sessions_by_the_proxy_user(proxy, fields, session, status):

@@ -21,6 +21,13 @@ def test_what_cannot_be_an_id_is_told(text: str) -> None:
     with pytest.raises(BadSession) as caught:
         session_id(text)
     assert len(str(caught.value)) < 300
+    assert f"a text of {len(text)} characters" in str(caught.value)
+
+
+def test_what_cannot_be_an_id_is_not_quoted() -> None:
+    with pytest.raises(BadSession) as caught:
+        session_id("Bearer hunter2")
+    assert "hunter2" not in str(caught.value)
 
 
 def test_an_identity_is_one_session_and_none_is_the_default() -> None:

@@ -51,14 +51,14 @@ def parse_authority(text: str, default_port: int | None = None) -> tuple[str, in
     """Host and port of ``host:port``, normalised; without a default the port must be there. Raises ``BadTarget``."""
     found = _AUTHORITY.fullmatch(text)
     if found is None:
-        raise BadTarget(f"{text[:100]!r} is not host:port")
+        raise BadTarget("the name is not host:port")
     try:
         host = normalise_host(found["host"])
     except BadURL as error:
-        raise BadTarget(str(error)) from error
+        raise BadTarget(f"the name is not host:port: {error}") from error
     port = int(found["port"] or default_port or 0)
     if not 0 < port < 65536:
-        raise BadTarget(f"{port} is not a port")
+        raise BadTarget("the name has no port from 1 to 65535")
     return host, port
 
 
@@ -92,12 +92,12 @@ def check_authority(target: URL, host_header: str | None, connection: Connection
         names.append(("the connection is to", f"{connection.url.origin}"))
         agree = connection.url.origin == target.origin
         if connection.sni is not None:
-            names.append(("TLS asks for", connection.sni))
+            names.append(("TLS asks for", _shown(connection.sni)))
             agree = agree and _host(connection.sni) == connection.host
     if not agree or connection.host is None:
         names.append(("the target is", target.origin))
     if host_header is not None:
-        names.append(("Host is", host_header))
+        names.append(("Host is", _shown(host_header)))
         try:
             agree = agree and _cached_authority(host_header, URL.DEFAULT_PORTS[target.scheme]) == wanted
         except BadTarget:
@@ -108,6 +108,16 @@ def check_authority(target: URL, host_header: str | None, connection: Connection
         raise Disagreement(why, dataclasses.replace(target, scheme=known.scheme, host=known.host, port=known.port))
 
 
+def _shown(name: str) -> str:
+    """A name as a text may tell it: in the place of a name there may be a credential, or one before it."""
+    _, at, rest = name.rpartition("@")
+    try:
+        _cached_authority(rest, 1)
+    except BadTarget:
+        return "not host:port"
+    return f"{rest} with a user name" if at else rest
+
+
 def _host(sni: str) -> str | None:
     try:
         return normalise_host(sni)
@@ -116,14 +126,12 @@ def _host(sni: str) -> str | None:
 
 
 def proxy_user(header: str | None) -> str | None:
-    """The user name of ``Proxy-Authorization: Basic`` (RFC 7617); what cannot be read is given as it is."""
-    if header is None:
-        return None
-    scheme, _, credentials = header.partition(" ")
+    """The user name of ``Proxy-Authorization: Basic`` (RFC 7617); anything else is a credential, and no identity."""
+    scheme, _, credentials = (header or "").partition(" ")
     if scheme.lower() != "basic":
-        return header
+        return None
     try:
         user = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
     except (binascii.Error, UnicodeDecodeError):
-        return header
+        return None
     return user or None

@@ -35,7 +35,7 @@ def parse_proxy(url: str) -> Proxy:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port
     except ValueError as error:
-        raise UnknownProxy(f"the proxy is not a URL: {error}") from error
+        raise UnknownProxy("the proxy is not a URL that can be read") from error  # which may hold a password
     scheme = _SCHEMES.get(parts.scheme.lower())
     if scheme is None or not parts.hostname:
         raise UnknownProxy(f"the proxy is of the kind {parts.scheme!r}: only http and https are supported")
