@@ -36,6 +36,7 @@ _PLAIN = {
     "stub": "stub",
     "position": "position",
     "nearest": "nearest",
+    "unanswered": "unanswered",
     "pid": "pid",
     "program": "program",
     "error": "error",

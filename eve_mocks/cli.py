@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from eve_mocks.match import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from eve_mocks.errors import Problem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -170,14 +173,12 @@ def list_(folder: Folder, *, as_json: bool) -> None:
     mocks = load.load(folder.must_exist().path, shown=folder.shown)
     declared, mistakes = connections.read(Path())
     _raise_all([*mocks.errors, *mistakes])
+    _show_problems(mocks.problems, as_json=as_json)
     rows = connections.rows(Router(mocks.mocks, mocks.passages), declared)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
     elif rows:
         click.echo(render.table(rows, ("status", "name", "kind", "url", "source"), colour=render.colours(sys.stdout)))
-    else:
-        click.echo(f"{folder.shown} is empty and no connection is declared: every call is blocked.", err=True)
-        click.echo("Begin with: eve-mocks add NAME --url https://api.example.com/", err=True)
 
 
 @cli.command()
@@ -211,12 +212,13 @@ def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python:
 @json_option
 @click.pass_obj
 def check(folder: Folder, *, as_json: bool) -> None:
-    """Load everything and tell every mistake, with file and line."""
+    """Load everything and tell every mistake, with file and line, and what loads but does nothing."""
     from eve_mocks import connections, load
 
     mocks = load.load(folder.must_exist().path, shown=folder.shown)
     declared, mistakes = connections.read(Path())
     _raise_all([*mocks.errors, *mistakes])
+    _show_problems(mocks.problems, as_json=as_json)
     kinds = collections.Counter(passage.kind for passage in mocks.passages)
     counts = {
         "mocks": len(mocks.mocks),
@@ -260,22 +262,38 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def show_errors(errors: Iterable[MockError], args: Sequence[str]) -> int:
     """Write errors to stderr, three lines each, or JSON where ``--json`` is among the arguments that are ours."""
-    from eve_mocks.render import clean
-
     code = MockError.exit_code
     ours = itertools.takewhile(lambda argument: argument not in ("run", "--"), args)
     as_json = "--json" in ours
     for error in errors:
         code = error.exit_code
         if as_json:
-            text = json.dumps({"error": error.as_json()}, ensure_ascii=False)
+            _tell(json.dumps({"error": error.as_json()}, ensure_ascii=False))
         else:
             where = f"{error.where}: " if error.file else ""
-            why, fix = ("\n       ".join(map(clean, part.splitlines())) for part in (error.why, error.fix))
-            text = f"eve-mocks: {clean(where + error.message)}\n  why: {why}\n  fix: {fix}"
-        with contextlib.suppress(OSError):  # whoever read it has gone
-            click.echo(text, err=True)
+            _tell(_three_lines(f"eve-mocks: {where}{error.message}", error.why, error.fix))
     return code
+
+
+def _show_problems(problems: Iterable[Problem], *, as_json: bool) -> None:
+    for problem in problems:
+        told = {"message": problem.message, "why": problem.why, "fix": problem.fix}
+        if as_json:
+            _tell(json.dumps({"problem": told}, ensure_ascii=False))
+        else:
+            _tell(_three_lines(f"eve-mocks: problem: {problem.message}", problem.why, problem.fix))
+
+
+def _three_lines(message: str, why: str, fix: str) -> str:
+    from eve_mocks.render import clean
+
+    why, fix = ("\n       ".join(map(clean, part.splitlines())) for part in (why, fix))
+    return f"{clean(message)}\n  why: {why}\n  fix: {fix}"
+
+
+def _tell(text: str) -> None:
+    with contextlib.suppress(OSError):  # whoever read it has gone
+        click.echo(text, err=True)
 
 
 def _leaves(group: ExceptionGroup[MockError]) -> list[MockError]:
@@ -291,15 +309,38 @@ def _as_mock_error(error: click.UsageError) -> MockError:
     ctx = error.ctx
     path = ctx.command_path if ctx else "eve-mocks"
     if isinstance(error, click.NoSuchOption) and ctx:
-        names = [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+        names = _options(ctx.command, ctx)
         return MockError(
             f"there is no option {error.option_name}",
             why=f"the options of {path} are {', '.join(names)}",
-            fix=did_you_mean(error.option_name, names),
+            fix=_elsewhere(error.option_name, ctx) or did_you_mean(error.option_name, names),
         )
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
+        given, choices = re.match(r"'(.*)' is not one of ", error.message, re.DOTALL), [*error.param.type.choices]
+        if given:
+            return MockError(
+                f"{error.param.opts[0]} cannot be {given[1]}",
+                why=f"it is one of {', '.join(choices)}",
+                fix=did_you_mean(given[1], choices),
+            )
     usage = ctx.get_usage().removeprefix("Usage: ") if ctx else f"{path} -h"
     return MockError(
         error.format_message().rstrip("."),
         why=f"the usage is: {usage}",
         fix=f"{path} -h tells what each part means.",
     )
+
+
+def _options(command: click.Command, ctx: click.Context) -> list[str]:
+    return [name for parameter in command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+
+
+def _elsewhere(option: str, ctx: click.Context) -> str | None:
+    """The fix for an option that stands on the wrong side of the command."""
+    if ctx.parent is not None and option in _options(ctx.parent.command, ctx.parent):
+        return f"Put it before {ctx.info_name}: {ctx.parent.command_path} {option} … {ctx.info_name}"
+    if isinstance(ctx.command, click.Group):
+        having = [name for name, command in ctx.command.commands.items() if option in _options(command, ctx)]
+        if having:
+            return f"Put it after the command that takes it: {', '.join(having)}."
+    return None

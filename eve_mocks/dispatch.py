@@ -316,5 +316,6 @@ def _apply(exchange: Exchange, answer: Answer) -> None:
         stub=answer.stub,
         position=answer.position,
         nearest=answer.nearest,
+        unanswered=answer.unanswered,
         error=answer.error,
     )

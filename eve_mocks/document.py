@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import Collecting, MockError, as_written
 from eve_mocks.match import did_you_mean
 
 if TYPE_CHECKING:
@@ -77,19 +77,27 @@ class Document:
         return ((key, self.part(key)) for key in keys)
 
     def mapping(self, known: Collection[str] | None = None, *, example: str = "") -> dict[str, Any]:
-        """The value, which has to be a mapping, with no other keys than the known ones. Raises ``MockError``."""
+        """The value, which has to be a mapping, with no other keys than the known ones. Raises ``MockError``, or
+        ``Mistakes`` where several keys are wrong.
+        """
         value: dict[str, Any] = self._expect(dict, example)
+        mistakes = Collecting()
         for key in value:
-            if not isinstance(key, str):
-                raise self.error(f"the key {key!r} is not text", key, why="keys are text", fix=f'Write "{key}".')
-            if known is not None and key not in known:
-                raise self.error(
-                    f"unknown key {key!r} in {self.label}",
-                    key,
-                    why=f"known here: {', '.join(known)}",
-                    fix=did_you_mean(key, known),
-                )
+            with mistakes:
+                self._check_key(key, known)
+        mistakes.tell()
         return value
+
+    def _check_key(self, key: object, known: Collection[str] | None) -> None:
+        if not isinstance(key, str):
+            raise self.error(f"the key {key!r} is not text", why="keys are text", fix=f'Write "{key}".')
+        if known is not None and key not in known:
+            raise self.error(
+                f"unknown key {key!r} in {self.label}",
+                key,
+                why=f"known here: {', '.join(known)}",
+                fix=did_you_mean(key, known),
+            )
 
     def sequence(self, *, example: str = "") -> list[Any]:
         """The value, which has to be a list. Raises ``MockError``."""
@@ -114,9 +122,8 @@ class Document:
 
     def _expect(self, type_: type, example: str) -> Any:
         if not isinstance(self.value, type_):
-            shown = repr(self.value)
             raise self.error(
-                f"{self.label} is {shown if len(shown) < 60 else shown[:56] + ' ...'}, not {_WORDS[type_]}",
+                f"{self.label} is {as_written(self.value)}, not {_WORDS[type_]}",
                 why=f"{self.label} takes {_WORDS[type_]}",
                 fix=f"Write for example {example}" if example else f"Make it {_WORDS[type_]}.",
             )

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
+# What a mock file's name ends in.
+SUFFIXES = (".yaml", ".yml", ".json", ".py")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Folder:

@@ -7,8 +7,8 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks.errors import MockError
-from eve_mocks.match import did_you_mean
+from eve_mocks.errors import Collecting, Mistakes, MockError
+from eve_mocks.match import did_you_mean, nearest
 from eve_mocks.model import BadRequest, Fault, Throw, ToolError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NAMELESS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Handler:
     """A plain or ``async`` function, called with those of the offered values whose names are its parameters.
 
-    Raises ``MockError`` for a parameter whose name is not in ``offered``.
+    Raises ``MockError``, or ``Mistakes``, for parameters whose names are not in ``offered``.
     """
 
     __slots__ = ("_folder", "_function", "file", "line", "name", "names")
@@ -39,16 +39,11 @@ class Handler:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError) as error:
             raise self._error(f"the handler {self.name} cannot be called: {error}", "Give a function.") from error
+        mistakes = Collecting()
         for parameter in parameters:
-            if parameter.kind in _NAMELESS:
-                raise self._error(
-                    f"the handler {self.name} takes {parameter}", f"Name what it needs: {', '.join(offered)}."
-                )
-            if parameter.name not in offered:
-                raise self._error(
-                    f"the handler {self.name} takes {parameter.name!r}, which is unknown",
-                    did_you_mean(parameter.name, offered),
-                )
+            with mistakes:
+                self._check(parameter, offered)
+        mistakes.tell()
         self.names = {parameter.name: parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters}
 
     async def call(self, values: Mapping[str, Callable[[], Any]]) -> Any:
@@ -61,6 +56,17 @@ class Handler:
             positional = [given.pop(name) for name, is_positional in self.names.items() if is_positional]
             result = self._function(*positional, **given)
             return await result if inspect.isawaitable(result) else result
+
+    def _check(self, parameter: inspect.Parameter, offered: tuple[str, ...]) -> None:
+        if parameter.kind in _NAMELESS:
+            raise self._error(
+                f"the handler {self.name} takes {parameter}", f"Name what it needs: {', '.join(offered)}."
+            )
+        if parameter.name not in offered:
+            raise self._error(
+                f"the handler {self.name} takes {parameter.name!r}, which is unknown",
+                did_you_mean(parameter.name, offered),
+            )
 
     def _error(self, message: str, fix: str) -> MockError:
         why = "a handler takes what it names, and only what can be offered has a name"
@@ -82,9 +88,10 @@ def telling(
 
     ``file`` and ``line`` are told where no frame of the traceback lies in the folder.
     """
+    untouched: tuple[type[Exception], ...] = (*meant, Mistakes)
     try:
         yield
-    except meant:
+    except untouched:
         raise
     except MockError as error:
         raise error.at(*(folder.place(error) or (file, line)))  # noqa: B904 - the same error
@@ -92,9 +99,25 @@ def telling(
         at, number = folder.place(error) or (file, line)
         if isinstance(error, ModuleNotFoundError):
             fix = f"Install it for the Python that runs eve-mocks ({sys.executable}), or put it below {folder.shown}."
+        if near := _nearest_name(error):
+            fix = f"Did you mean {near}? {fix}"
         raise MockError(
             f"{what} raised {type(error).__name__}: {_one_line(error)}", why=why, fix=fix, file=at, line=number
         ) from error
+
+
+def _nearest_name(error: BaseException) -> str | None:
+    """The name that was probably meant by one that is not there."""
+    if isinstance(error, AttributeError) and error.name:
+        return nearest(error.name, (name for name in dir(error.obj) if not name.startswith("_")))
+    if isinstance(error, ImportError) and error.name_from and error.name in sys.modules:
+        return nearest(error.name_from, dir(sys.modules[error.name]))
+    if isinstance(error, NameError) and error.name and (traceback := error.__traceback__):
+        while traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        frame = traceback.tb_frame
+        return nearest(error.name, {**frame.f_builtins, **frame.f_globals, **frame.f_locals})
+    return None
 
 
 def _one_line(error: BaseException) -> str:

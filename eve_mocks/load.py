@@ -9,9 +9,10 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
+from eve_mocks import doubts
 from eve_mocks.document import Document
-from eve_mocks.errors import MockError
-from eve_mocks.folder import Folder
+from eve_mocks.errors import Collecting, MockError, Problem, as_written
+from eve_mocks.folder import SUFFIXES, Folder
 from eve_mocks.json_text import read_json
 from eve_mocks.kinds import KINDS
 from eve_mocks.match import did_you_mean
@@ -28,18 +29,20 @@ if TYPE_CHECKING:
     # What becomes a mock or a passage once its name is known. Raises ``MockError``.
     type Draft = Callable[[str], Mock | Passage]
 
-SUFFIXES = (".yaml", ".yml", ".json", ".py")
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Mocks:
-    """What a folder holds. ``ignored`` are the names of files that hold no mock."""
+    """What a folder holds.
+
+    ``ignored`` are the names of files that hold no mock; ``problems`` tell what loads, and yet does nothing.
+    """
 
     folder: Path
     mocks: list[Mock] = dataclasses.field(default_factory=list)
     passages: list[Passage] = dataclasses.field(default_factory=list)
     errors: list[MockError] = dataclasses.field(default_factory=list)
     ignored: list[str] = dataclasses.field(default_factory=list)
+    problems: tuple[Problem, ...] = ()
 
 
 def load(path: Path, *, shown: str | None = None) -> Mocks:
@@ -52,19 +55,27 @@ def load(path: Path, *, shown: str | None = None) -> Mocks:
         if file.suffix not in SUFFIXES or (file.exists() and not file.is_file()):
             found.ignored.append(file.name)
             continue
-        with _collecting(found.errors, folder.show(file)):
+        with _CollectingIn(found.errors, folder.show(file)):
             _check_name(file, stems, folder)
             drafts = declarations.of(file) if file.suffix == ".py" else _documents(file, folder)
             for key, draft in drafts:
-                with _collecting(found.errors, folder.show(file)):
+                with _CollectingIn(found.errors, folder.show(file)):
                     made = draft(file.stem if len(drafts) == 1 else f"{file.stem}.{key}")
                     found.passages.append(made) if isinstance(made, Passage) else found.mocks.append(made)
             if not drafts:
                 found.ignored.append(file.name)
-    with _collecting(found.errors, folder.shown):
+    with _CollectingIn(found.errors, folder.shown):
         _check_names(found)
         Router(found.mocks, found.passages)
-    return found
+    return dataclasses.replace(found, problems=tuple(_doubts(found, folder, declarations)))
+
+
+def _doubts(found: Mocks, folder: Folder, declarations: Declarations) -> Iterator[Problem]:
+    if not (found.mocks or found.passages or found.errors):
+        yield doubts.of_nothing(folder)
+    for mock in found.mocks:
+        yield from mock.problems
+    yield from doubts.of_files(folder, found.ignored, declarations.unbound())
 
 
 def names(path: Path) -> set[str]:
@@ -75,27 +86,24 @@ def names(path: Path) -> set[str]:
         return set()
 
 
-class _collecting:  # noqa: N801 - used as contextlib.suppress is
-    """Keeps the error of its block, with a file at least, and goes on."""
+class _CollectingIn(Collecting):
+    """Gives what it keeps a file at least, and takes a value that is too deep for a mistake."""
 
     def __init__(self, errors: list[MockError], file: str) -> None:
-        self._errors = errors
+        super().__init__()
+        self.errors = errors
         self._file = file
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
+    def __exit__(self, type_: object, error: BaseException | None, traceback: object) -> bool:
         if isinstance(error, RecursionError):
             error = MockError(
                 "its values are nested too deeply",
                 why="neither Python nor its clients could read such an answer",
                 fix="Write it flatter.",
             )
-        if not isinstance(error, MockError):
-            return False
-        self._errors.append(error.at(self._file, None))
-        return True
+        if isinstance(error, MockError):
+            error.at(self._file, None)
+        return super().__exit__(type_, error, traceback)
 
 
 def _files(folder: Folder) -> list[Path]:
@@ -176,7 +184,7 @@ def _make(document: Document, name: str) -> Mock | Passage:
     make = KINDS.get(kind.text(example="http"))
     if make is None:
         raise kind.error(
-            f"unknown kind {kind.value!r}",
+            f"unknown kind {as_written(kind.value)}",
             why=f"a mock is one of {', '.join(KINDS)}",
             fix=did_you_mean(kind.value, KINDS),
         )

@@ -1,4 +1,4 @@
-"""What claims a URL, which path template fits, and which name was probably meant.
+"""What claims a URL, and which name was probably meant.
 
 URLs are normalised once (RFC 3986, section 6.2.2: case, percent-encoding of unreserved characters, dot segments;
 section 6.2.3: default ports), so that comparing is comparing strings. ``%2F`` is never decoded: it is data.
@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import MockError, as_written
 from eve_mocks.model import URL
 
 if TYPE_CHECKING:
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_PATH_SAFE = "/%:@!$&'()*+,;=-._~"
+PATH_SAFE = "/%:@!$&'()*+,;=-._~"
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
-_PARAMETER = re.compile(r"\{([^{}/]*)\}")
 _HOST = re.compile(r"[a-z0-9_*.-]+|[0-9a-f:.]*:[0-9a-f:.]*")
 
 
 class BadURL(ValueError):
-    """The text is not an absolute http(s) or ws(s) URL; the message says in which way."""
+    """The text is not an absolute http(s) or ws(s) URL; the message says in which way, and quotes nothing of it."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -40,9 +39,12 @@ def parse_url(text: str) -> URL:
     """
     try:
         parts = urlsplit(text)
-        port = parts.port
     except ValueError as error:
-        raise BadURL(str(error)) from error
+        raise BadURL("its host cannot be read") from error
+    try:
+        port = parts.port
+    except ValueError as error:  # quotes what may be a part of a password
+        raise BadURL("its port is not a number up to 65535") from error
     scheme = _SCHEMES.get(parts.scheme.lower())
     if scheme is None or not text[len(parts.scheme) :].startswith("://"):
         raise BadURL("it does not begin with http://, https://, ws:// or wss://")
@@ -69,9 +71,9 @@ def normalise_host(host: str) -> str:
         try:
             host = idna.encode(host, uts46=True).decode()
         except idna.IDNAError as error:
-            raise BadURL(f"its host is not a valid name: {error}") from error
+            raise BadURL("its host is not a valid name") from error
     if not _HOST.fullmatch(host):
-        raise BadURL(f"its host {host!r} is not a valid name")
+        raise BadURL("its host is not a valid name")
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -80,7 +82,11 @@ def normalise_host(host: str) -> str:
 
 def normalise_path(raw: str) -> str:
     """Decode unreserved characters, encode what must be, resolve dot segments; empty segments stay."""
-    path = quote(_ESCAPE.sub(_canonical_escape, raw), safe=_PATH_SAFE)
+    return resolve_dots(quote(decode_unreserved(raw), safe=PATH_SAFE))
+
+
+def resolve_dots(path: str) -> str:
+    """A path without the segments ``.`` and ``..`` (RFC 3986, section 5.2.4)."""
     segments: list[str] = []
     parts = path.split("/")[1:] if path.startswith("/") else path.split("/")
     for index, segment in enumerate(parts):
@@ -96,6 +102,11 @@ def normalise_path(raw: str) -> str:
         else:
             segments.append(segment)
     return "/" + "/".join(segments)
+
+
+def decode_unreserved(text: str) -> str:
+    """Text with the escapes decoded that stand for unreserved characters, and the others in capitals."""
+    return _ESCAPE.sub(_canonical_escape, text)
 
 
 def _canonical_escape(found: re.Match[str]) -> str:
@@ -153,7 +164,7 @@ def parse_claim(text: object) -> Claim:
     """Read the ``url`` of a mock, an allow or a block. Raises ``MockError``."""
     if not isinstance(text, str):
         raise MockError(
-            f"url is {text!r}, not text",
+            f"url is {as_written(text)}, not text",
             why="a mock claims what is under one URL",
             fix="Write for example url: https://api.example.com/",
         )
@@ -196,71 +207,10 @@ def parse_claim(text: object) -> Claim:
     return Claim(url, wildcard)
 
 
-@functools.total_ordering
-class PathTemplate:
-    """A path such as ``/v1/pages/{page_id}``; ``{name}`` is (part of) one segment, a last ``/**`` any rest.
-
-    Templates sort from concrete to general, so that the first that fits is the right one. Raises ``MockError``.
-    """
-
-    __slots__ = ("_pattern", "names", "rank", "text")
-
-    def __init__(self, text: str) -> None:
-        if not text.startswith("/"):
-            raise MockError(
-                f"the path {text!r} does not begin with /",
-                why="paths are relative to the mock's url, and begin with /",
-                fix=f"Write /{text}",
-            )
-        self.text = text
-        rest = text == "/**" or text.endswith("/**")
-        segments = (text.removesuffix("/**") if rest else text).split("/")[1:]
-        self.names = [name for segment in segments for name in _PARAMETER.findall(segment)]
-        for name in self.names:
-            if not name or self.names.count(name) > 1:
-                raise MockError(
-                    f"the path {text!r} has the parameter {{{name}}} {'more than once' if name else 'without a name'}",
-                    why="a handler receives parameters by name",
-                    fix="Give each {parameter} a name of its own.",
-                )
-        pattern, rank = "", []
-        for segment in segments:
-            pieces = _PARAMETER.split(segment)
-            literal = [normalise_segment(piece) for piece in pieces[::2]]
-            pattern += "/" + "([^/]+?)".join(re.escape(piece) for piece in literal)
-            rank.append(0 if len(pieces) == 1 else 1 if any(literal) else 2)
-        self._pattern = re.compile(pattern + ("(?:/.*)?" if rest else ""))
-        self.rank = (*rank, 3 if rest else -1)
-
-    def match(self, path: str) -> dict[str, str] | None:
-        """The decoded parameters if a normalised path fits, else None."""
-        found = self._pattern.fullmatch(path)
-        return None if found is None else dict(zip(self.names, map(unquote, found.groups()), strict=True))
-
-    @property
-    def shape(self) -> str:
-        """The template with its parameters' names left out: two with one shape claim the same paths."""
-        return _PARAMETER.sub("{}", self.text)
-
-    def __lt__(self, other: PathTemplate) -> bool:
-        return (self.rank, self.text) < (other.rank, other.text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PathTemplate) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-def normalise_segment(text: str) -> str:
-    """A literal piece of a template in the form that request paths have; dots are kept."""
-    return quote(_ESCAPE.sub(_canonical_escape, text), safe=_PATH_SAFE)
-
-
-def nearest(word: str, candidates: Iterable[str]) -> str | None:
+def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The candidate that was probably meant, or None where nothing is near."""
     by_folded = {candidate.lower(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(word.lower(), by_folded, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower(), by_folded, n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 

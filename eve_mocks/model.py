@@ -6,6 +6,7 @@ Everything here is immutable and does no I/O. ``Response`` is also what a handle
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import math
 import re
@@ -13,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from urllib.parse import parse_qsl
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import MockError, as_written
 
 if TYPE_CHECKING:
+    from eve_mocks.errors import Problem
     from eve_mocks.session import Session
 
 type Json = Any
@@ -51,7 +53,9 @@ class Fault(Exception):
 
     def __init__(self, kind: FaultKind) -> None:
         if kind not in FAULTS:
-            raise ValueError(f"a fault is one of {', '.join(FAULTS)}, not {kind!r}")
+            near = difflib.get_close_matches(str(kind), FAULTS, n=1)
+            hint = f". Did you mean {near[0]}?" if near else ""
+            raise ValueError(f"a fault is one of {', '.join(FAULTS)}, not {kind!r}{hint}")
         super().__init__(kind)
         self.kind: FaultKind = kind
 
@@ -234,7 +238,7 @@ class Response:
             pairs = (("content-type", media_type), *pairs)
         if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
             raise MockError(
-                f"the status {status!r} is not one an answer can have",
+                f"the status {as_written(status)} is not one an answer can have",
                 why="a final HTTP status is a number from 200 to 599",
                 fix="Use such a number.",
             )
@@ -276,7 +280,7 @@ def seconds(value: float | str) -> float:
     found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         raise MockError(
-            f"{value!r} is not a length of time",
+            f"{as_written(value)} is not a length of time",
             why="times are seconds, or text with a unit",
             fix="Write for example 2, 0.25, 250ms, 30s or 1m.",
         )
@@ -364,6 +368,7 @@ class Answer:
     stub: str | None = None
     position: int | None = None
     nearest: str | None = None
+    unanswered: str | None = None  # what would answer, where the mock had no answer
     error: str | None = None  # set where the mock broke: the call is recorded as error
 
 
@@ -380,6 +385,10 @@ class Mock(Protocol):
     def file(self) -> str: ...
     @property
     def line(self) -> int | None: ...
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What loads, and yet cannot be what was meant."""
+        ...
 
     def operations(self) -> list[str]:
         """The operations that have an answer: tool names, or ``METHOD /path/{param}``."""
@@ -439,6 +448,7 @@ class Call:
     stub: str | None = None
     position: int | None = None
     nearest: str | None = None
+    unanswered: str | None = None
     pid: int | None = None
     program: str | None = None
     error: str | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eve_mocks.match import did_you_mean
+from eve_mocks.errors import Collecting, as_written
+from eve_mocks.match import did_you_mean, nearest
 from eve_mocks.model import EVENT_KEYS, FAULTS, FaultKind, HeaderPairs, Response, header_pairs, seconds
 
 if TYPE_CHECKING:
@@ -20,33 +21,54 @@ _BODILESS = (204, 205, 304)
 
 
 def read_outcome(document: Document) -> Response:
-    """The response of an outcome mapping. Raises ``MockError``."""
+    """The response of an outcome mapping. Raises ``MockError``, or ``Mistakes``."""
     value = document.mapping(example="{response: {ok: true}}")
     if value and not set(value) & set(KEYS):
+        meant = [near for near in (nearest(key, BODIES) for key in value) if near]
         raise document.error(
             f"{document.label} is not an outcome: it has {', '.join(map(repr, value))}",
+            *list(value)[:1],
             why=f"an outcome has one of {', '.join(BODIES)}",
-            fix=f"Put what is answered under response, as in {document.label}: {{response: {{…}}}}",
+            fix=(f"Did you mean {meant[0]}? " if meant else "")
+            + f"What is answered stands under response, as in {document.label}: {{response: {{…}}}}",
         )
-    document.mapping(KEYS)
-    _check_body(document)
-    headers = _headers(document)
-    fields: dict[str, object] = {"headers": headers, "delay": _delay(document)}
-    if "response" in document:
-        fields["json"] = value["response"]
-    elif "body" in document:
-        fields["text"] = document.part("body").text(example="body: some text")
-    elif "body_file" in document:
-        fields["body"], fields["headers"] = _file(document.part("body_file"), headers)
-    elif "events" in document:
-        fields["events"] = _events(document.part("events"))
-    elif "fault" in document:
-        fields["fault"] = _fault(document.part("fault"))
-    with (document.part("status") if "status" in document else document).placing():
+    mistakes = Collecting()
+    with mistakes:
+        document.mapping(KEYS)
+    if not mistakes.errors:  # else a key that is missing may be the one that is misspelt
+        with mistakes:
+            _check_body(document)
+    headers: HeaderPairs = ()
+    content: dict[str, Any] = {}
+    delay, status = 0.0, value.get("status", 500 if "throw" in document else 200)
+    with mistakes:
+        headers = _headers(document)
+    with mistakes:
+        delay = _delay(document)
+    with mistakes, (document.part("status") if "status" in document else document).placing():
+        Response(status)
+    with mistakes, document.placing():
+        content = _content(document, headers)
+    mistakes.tell()
+    with document.placing():
         if "throw" in document:
-            message, name = _throw(document.part("throw"))
-            return thrown(message, name, status=value.get("status", 500), headers=headers, delay=_delay(document))
-        return Response(value.get("status", 200), **fields)  # type: ignore[arg-type]
+            return thrown(*content["throw"], status=status, headers=headers, delay=delay)
+        return Response(status, delay=delay, **{"headers": headers, **content})
+
+
+def _content(document: Document, headers: HeaderPairs) -> dict[str, Any]:
+    """What an outcome sends, as arguments of ``Response``; the message and name of a throw."""
+    if "response" in document:
+        return {"json": document.value["response"]}
+    if "body" in document:
+        return {"text": document.part("body").text(example="body: some text")}
+    if "body_file" in document:
+        return _file(document.part("body_file"), headers)
+    if "events" in document:
+        return {"events": _events(document.part("events"))}
+    if "throw" in document:
+        return {"throw": _throw(document.part("throw"))}
+    return {"fault": _fault(document.part("fault"))} if "fault" in document else {}
 
 
 def thrown(message: str, name: str, *, status: int = 500, headers: HeaderPairs = (), delay: float = 0) -> Response:
@@ -76,7 +98,7 @@ def _headers(document: Document) -> HeaderPairs:
     for name, value in headers.parts():
         if isinstance(value.value, dict) or value.value is None:
             raise value.error(
-                f"the header {name} is {value.value!r}",
+                f"the header {name} is {as_written(value.value)}",
                 why="a header is one line of text",
                 fix="Write text, or a list.",
             )
@@ -93,7 +115,7 @@ def _delay(document: Document) -> float:
         return seconds(delay.value)
 
 
-def _file(name: Document, headers: HeaderPairs) -> tuple[bytes, HeaderPairs]:
+def _file(name: Document, headers: HeaderPairs) -> dict[str, Any]:
     """The bytes of a file of the mocks folder, with the content-type of its ending."""
     import mimetypes  # it reads the system's tables
 
@@ -109,7 +131,7 @@ def _file(name: Document, headers: HeaderPairs) -> tuple[bytes, HeaderPairs]:
         ) from error
     if not any(header.lower() == "content-type" for header, _ in headers):
         headers = (("content-type", mimetypes.guess_type(path.name)[0] or "application/octet-stream"), *headers)
-    return content, headers
+    return {"body": content, "headers": headers}
 
 
 def _events(events: Document) -> list[Mapping[str, object]]:
@@ -134,7 +156,7 @@ def _fault(fault: Document) -> FaultKind:
         if fault.value == kind:
             return kind
     raise fault.error(
-        f"unknown fault {fault.value!r}",
+        f"unknown fault {as_written(fault.value)}",
         why=f"a fault is one of {', '.join(FAULTS)}",
         fix=did_you_mean(str(fault.value), FAULTS),
     )

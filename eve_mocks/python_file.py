@@ -12,7 +12,7 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from eve_mocks.declared import Declared
+from eve_mocks.declared import Declared, noting
 from eve_mocks.handler import telling
 
 if TYPE_CHECKING:
@@ -29,16 +29,24 @@ class Declarations:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._seen: list[Declared] = []
+        self._made: list[Declared] = []
         _forget(folder)
 
     def of(self, file: Path) -> list[tuple[str, Callable[[str], Mock | Passage]]]:
         """The mock objects bound at module level, by variable. Raises ``MockError`` for any failure of the file."""
         found = []
-        for variable, value in vars(_run(file, self._folder)).items():
+        with noting() as made:
+            module = _run(file, self._folder)
+        self._made.extend(made)
+        for variable, value in vars(module).items():
             if isinstance(value, Declared) and not any(value is each for each in self._seen):
                 self._seen.append(value)
                 found.append((variable, _draft(value, self._folder)))
         return found
+
+    def unbound(self) -> list[Declared]:
+        """What the files made, and none of them holds."""
+        return [each for each in self._made if not any(each is other for other in self._seen)]
 
 
 def _draft(value: Declared, folder: Folder) -> Callable[[str], Mock | Passage]:

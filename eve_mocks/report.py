@@ -43,6 +43,7 @@ class Target:
     pid: int | None = None
     program: str | None = None
     calls: int = 0
+    unanswered: int | None = None  # of the calls, those that the mock had no answer for
     operations: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -81,9 +82,11 @@ class Tally:
         if target is None:
             target = self._target(key, call, origin)
         target.calls += 1
+        if call.unanswered is not None:
+            target.unanswered = (target.unanswered or 0) + 1
         _count(target.operations, call.operation, _MAX_OPERATIONS)
         _count(self._sessions, call.session, _MAX_SESSIONS)
-        if call.nearest is not None or call.outcome == "error":
+        if call.unanswered is not None or call.outcome == "error":
             self._note(call)
         elif call.outcome == "allowed" and call.reason == "upstream":
             self._note_failure(call, origin)
@@ -114,8 +117,9 @@ class Tally:
             message, why = f"the mock {call.target} broke: {call.operation}", call.error or "it gave no answer"
             fix = "Correct the mock; a failure that the agent is meant to see is raised as ToolError or Throw."
         else:
-            message, why = f"{call.target}: {call.operation} was nearly answered", call.nearest or ""
-            fix = "Correct the stub or the route, or the call."
+            message = f"the mock {call.target} has no answer for {call.operation}"
+            why = f"the nearest is {call.nearest}" if call.nearest else "it has nothing that is near"
+            fix = call.unanswered or ""
         if len(self._problems) < _MAX_PROBLEMS:
             self._problems.setdefault(f"{message}\n{why}", {"message": message, "why": why, "fix": fix})
 

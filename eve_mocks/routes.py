@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.errors import MockError
-from eve_mocks.match import PathTemplate, did_you_mean, normalise_segment
+from eve_mocks.likeness import NOTHING, likeness
+from eve_mocks.match import did_you_mean
+from eve_mocks.paths import PathTemplate, normalise_segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +24,22 @@ class Found[T](NamedTuple):
 
 
 class Miss(NamedTuple):
-    """The entry that was nearly meant, and the first thing that differs."""
+    """The entry that was nearly meant, and the first thing that differs; ``template`` is set where the path fits."""
 
     operation: str
     difference: str
+    template: PathTemplate | None = None
+    passed: bool = False
 
 
 class _Entry[T](NamedTuple):
     template: PathTemplate
     by_method: dict[str, T]
+
+
+def _words(method: str) -> tuple[str, ...]:
+    """The methods whose answers a request gets, the first choice first."""
+    return (method, "GET", "ANY") if method == "HEAD" else (method, "ANY")
 
 
 class RouteTable[T]:
@@ -60,7 +68,7 @@ class RouteTable[T]:
         entry.by_method[method] = value
 
     def _entry(self, template: PathTemplate) -> _Entry[T]:
-        if not template.names and not template.text.endswith("/**"):
+        if not template.names and not template.rest:
             return self._concrete.setdefault(normalise_segment(template.text), _Entry(template, {}))
         if template.shape not in self._shapes:
             self._shapes[template.shape] = _Entry(template, {})
@@ -71,11 +79,13 @@ class RouteTable[T]:
         """Every operation, as ``METHOD /path/{param}``."""
         return [f"{method} {entry.template.text}" for entry in self._entries() for method in entry.by_method]
 
+    def templates(self) -> list[PathTemplate]:
+        return [entry.template for entry in self._entries()]
+
     def find(self, method: str, path: str) -> Iterator[Found[T]]:
         """What answers, the first choice first: the nearer path, then the method itself, GET for HEAD, ANY."""
-        words = (method, "GET", "ANY") if method == "HEAD" else (method, "ANY")
         for entry, params in self._fitting(path):
-            for word in words:
+            for word in _words(method):
                 if word in entry.by_method:
                     yield Found(entry.template, params, entry.by_method[word])
 
@@ -85,15 +95,17 @@ class RouteTable[T]:
         if there:
             entry, word = there[0]
             methods = list(dict.fromkeys(word for _, word in there))
-            if method in methods:
-                return Miss(f"{method} {entry.template.text}", "its handler passed")
-            return Miss(f"{word} {entry.template.text}", f"the method is {method}; the path has {', '.join(methods)}")
+            answering = [f"{each} {entry.template.text}" for entry, each in there if each in _words(method)]
+            if answering:
+                return Miss(answering[0], "its handler passed", entry.template, passed=True)
+            difference = f"the method is {method}; the path has {', '.join(methods)}"
+            return Miss(f"{word} {entry.template.text}", difference, entry.template)
         scored = [
-            (*_compare(entry.template, path), f"{method if method in entry.by_method else word} {entry.template.text}")
+            (likeness(entry.template, path), f"{method if method in entry.by_method else word} {entry.template.text}")
             for entry in self._entries()
             for word in list(entry.by_method)[:1]
         ]
-        score, difference, operation = max(scored, default=(0.0, "", ""), key=lambda each: each[0])
+        (score, difference), operation = max(scored, default=(NOTHING, ""), key=lambda each: each[0].score)
         return Miss(operation, difference) if score > 0 else None
 
     def _entries(self) -> Iterator[_Entry[T]]:
@@ -107,21 +119,3 @@ class RouteTable[T]:
             params = entry.template.match(path)
             if params is not None:
                 yield entry, params
-
-
-def _compare(template: PathTemplate, path: str) -> tuple[float, str]:
-    """How much of a path fits a template, and the first segment that does not."""
-    wanted = template.text.removesuffix("/**").split("/")[1:]
-    given = path.split("/")[1:]
-    fit, difference = 0.0, ""
-    for number, (want, have) in enumerate(zip(wanted, given, strict=False), 1):
-        if PathTemplate(f"/{want}").match(f"/{have}") is not None:
-            fit += 0.2 if "{" in want else 1  # a parameter fits anything, which says little
-        elif not difference:
-            difference = f'segment {number} is "{have}", not "{want}"'
-            fit += difflib.SequenceMatcher(None, want.lower(), have.lower()).ratio() - 0.4
-    if not difference:
-        longer, shorter = (wanted, given) if len(wanted) > len(given) else (given, wanted)
-        extra = "/".join(longer[len(shorter) :])
-        difference = f'"/{extra}" is missing at the end' if longer is wanted else f'"/{extra}" is too much at the end'
-    return fit - abs(len(wanted) - len(given)) / 2, difference

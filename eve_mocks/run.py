@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eve_mocks.archive import RunFolder
-    from eve_mocks.load import Mocks
     from eve_mocks.report import FailOnBlock, Report
 
 
@@ -67,7 +66,7 @@ def run(plan: Plan) -> int:
         except child.CannotStart:
             archive.discard(folder)
             raise
-    problems = [*filter(None, (failure, folder.problem)), *_beginning(mocks, plan)]
+    problems = [*filter(None, (failure, folder.problem)), *mocks.problems]
     ended = report.end(
         report.with_calls(begun, _calls(tally, folder, failure), problems),
         child_exit=child_exit,
@@ -140,19 +139,6 @@ def _calls(tally: Report | None, folder: RunFolder, failure: Problem | None) -> 
         with contextlib.suppress(OSError):
             return report.Tally.from_log(folder.log).as_json()
     return report.Tally().as_json()
-
-
-def _beginning(mocks: Mocks, plan: Plan) -> list[Problem]:
-    """How to begin, where there is nothing yet."""
-    if mocks.mocks or mocks.passages:
-        return []
-    return [
-        Problem(
-            message=f"{plan.shown} {'holds no mocks' if plan.folder.exists() else 'does not exist'}",
-            why="so every call is blocked",
-            fix="Begin with eve-mocks add NAME --url https://api.example.com/",
-        )
-    ]
 
 
 def _tell(text: str) -> None:

@@ -57,6 +57,7 @@ class SignIn:
     url: ClassVar[str] = ""
     file: ClassVar[str] = ""
     line: ClassVar[None] = None
+    problems: ClassVar[tuple[()]] = ()
 
     def operations(self) -> list[str]:
         return ["token"]

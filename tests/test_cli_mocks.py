@@ -61,6 +61,7 @@ def test_list_as_a_table(full: Project) -> None:
 def test_list_of_nothing_says_how_to_begin(project: Project) -> None:
     done = project.eve_mocks("list")
     assert (done.returncode, done.stdout) == (0, "")
+    assert "problem: mocks does not exist" in done.stderr
     assert "eve-mocks add NAME --url" in done.stderr
     assert project.eve_mocks("list", "--json").stdout == "[]\n"
 
@@ -89,6 +90,27 @@ def test_every_mistake_is_told_at_once(full: Project, command: str) -> None:
         ("mocks/two.py", 2),
         (".mcp.json", 2),
     ]
+
+
+@pytest.mark.parametrize("command", ["check", "list"])
+def test_what_does_nothing_is_told_beside_the_result(full: Project, command: str) -> None:
+    result = full.eve_mocks(command).stdout
+    full.file("mocks/d.yamll", "")
+    done = full.eve_mocks(command)
+    assert (done.returncode, done.stdout) == (0, result)
+    what, why, fix = done.stderr.splitlines()
+    assert what == "eve-mocks: problem: mocks/d.yamll is not read"
+    assert why.startswith("  why: ")
+    assert fix.startswith("  fix: Rename it")
+    told = json.loads(full.eve_mocks(command, "--json").stderr)["problem"]
+    assert set(told) == {"message", "why", "fix"}
+
+
+def test_check_in_a_folder_below_names_the_mocks_above(full: Project) -> None:
+    (full.root / "below").mkdir()
+    done = full.eve_mocks("check", prefix=["env", "-C", "below"])
+    assert done.stdout.startswith("0 mocks,")
+    assert "eve-mocks --dir ../mocks" in done.stderr
 
 
 def test_add_from_what_the_last_run_blocked(project: Project, needs: Callable[..., str]) -> None:

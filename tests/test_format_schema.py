@@ -83,11 +83,14 @@ GOOD = {
     "every outcome": """
         kind: http
         url: https://x.test
-        spec: [a.json, b.json]
+        spec: [schemas/a.json, https://x.test/b.json]
         routes:
           /a/**: {ANY: {body: text, delay: 250ms, headers: {a: [b, c], d: 1}}, GET: {status: 204}}
           /b: {GET: {events: [{data: {n: 1}, id: 1, event: e, delay: 0.5}]}, PUT: {throw: {message: m, name: N}}}
           /c: {GET: {fault: reset, delay: 1}, POST: {response: null}}
+          "/{owner}/{re-po}:act/a:b/.c/d.e": {GET: {response: 1}}
+          /**: {GET: {response: 1}}
+          /: {GET: {response: 1}}
         """,
 }
 BAD = {
@@ -102,6 +105,15 @@ BAD = {
     "no reason": "{kind: allow, url: 'https://x.test'}",
     "a blank reason": "{kind: allow, url: 'https://x.test', why: ' '}",
     "a relative path": "{kind: http, url: 'https://x.test', routes: {a: {}}}",
+    "a path with stars": "{kind: http, url: 'https://x.test', routes: {/a/*: {}}}",
+    "a path with stars in the middle": "{kind: http, url: 'https://x.test', routes: {/**/a: {}}}",
+    "a path as Express has it": "{kind: http, url: 'https://x.test', routes: {'/a/:id': {}}}",
+    "a path with a query": "{kind: http, url: 'https://x.test', routes: {'/a?b=1': {}}}",
+    "a path with a fragment": "{kind: http, url: 'https://x.test', routes: {'/a#b': {}}}",
+    "a path with half a brace": "{kind: http, url: 'https://x.test', routes: {'/{a': {}}}",
+    "a path with a typed parameter": "{kind: http, url: 'https://x.test', routes: {'/{a:int}': {}}}",
+    "a path with dots": "{kind: http, url: 'https://x.test', routes: {/a/../b: {}}}",
+    "a path with a method": "{kind: http, url: 'https://x.test', routes: {GET /a: {}}}",
     "an unknown method": "{kind: http, url: 'https://x.test', routes: {/a: {get: {response: 1}}}}",
     "no outcome": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {object: page}}}}",
     "no answer": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {status: 200}}}}",
@@ -120,6 +132,8 @@ BAD = {
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
 def test_both_accept(tmp_path: Path, text: str) -> None:
     (tmp_path / "m.yaml").write_text(text)
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas/a.json").write_text("{}")
     assert load(tmp_path).errors == []
     ((value, _),) = read_yaml(text, "m.yaml")
     assert list(VALID.iter_errors(value)) == []

@@ -92,7 +92,7 @@ def test_operations_are_listed() -> None:
         ("GET", "/pags/p1", 'GET /pages/{id}: segment 1 is "pags", not "pages"'),
         ("PUT", "/pages/p1", "GET /pages/{id}: the method is PUT; the path has GET, PATCH"),
         ("PATCH", "/pages/p1/blocks", 'PATCH /pages/{id}: "/blocks" is too much at the end'),
-        ("POST", "/search/", 'POST /search: "/" is too much at the end'),
+        ("POST", "/search/", "POST /search: the call has a slash at the end"),
         ("POST", "/zzz/yyy/xxx", None),
     ],
 )
@@ -112,6 +112,7 @@ def test_a_miss_names_the_nearest_route_and_what_differs(method: str, path: str,
 def test_a_mock_without_routes_answers_404() -> None:
     answer = ask(http_mock(URL), request("/x"))
     assert (answer.response.status, answer.nearest, answer.error) == (404, None, None)
+    assert answer.unanswered == "Add a handler for GET /x to tests/test_kinds_http.py."
 
 
 def test_a_handler_takes_what_it_names() -> None:
@@ -200,6 +201,8 @@ def test_a_handler_passes_to_the_next_answer() -> None:
     assert said(ask(mock, request("/a/b"))) == "any"
     missed = ask(mock, request("/c/d"))
     assert (missed.response.status, missed.nearest) == (404, "GET /{x}/{y}: its handler passed")
+    assert missed.unanswered is not None
+    assert missed.unanswered.startswith("Let the handler of GET /{x}/{y} answer")
 
 
 @pytest.mark.parametrize(
@@ -229,6 +232,17 @@ def test_a_fault_is_carried_to_the_connection() -> None:
     mock.get("/")(handler)
     assert ask(mock, request()).response.fault == "reset"
     assert ask(mock, request("/a")).response.fault == "truncated"
+
+
+def test_an_unknown_fault_gets_the_nearest() -> None:
+    mock = http_mock(URL)
+
+    @mock.get("/")
+    def handler() -> None:
+        raise eve_mocks.Fault("rest")  # type: ignore[arg-type]
+
+    with pytest.raises(MockError, match="Did you mean reset"):
+        ask(mock, request())
 
 
 def _breaks() -> dict[str, Any]:
@@ -427,7 +441,12 @@ BAD_OUTCOMES: list[tuple[str, str, str]] = [
     ("{response: 1, status: 99}", "status 99", "Use"),
     ("{response: 1, status: 101}", "status 101", "Use"),
     ("{response: 1, status: '200'}", "status '200'", "Use"),
-    ("{response: 1, status: true}", "status True", "Use"),
+    ("{response: 1, status: true}", "status true", "Use"),
+    ("{response: 1, status: }", "status nothing (null)", "Use"),
+    ("", "GET is nothing (null), not a mapping", "response"),
+    ("{respnse: 1}", "not an outcome", "Did you mean response?"),
+    ("{evnts: [], status: 200}", "'evnts'", "Did you mean events?"),
+    ("{fault: }", "unknown fault nothing", "reset"),
     ("{response: 1, headers: [a]}", "not a mapping", "x-request-id"),
     ("{response: 1, headers: {a b: c}}", "not a header name", "name"),
     ('{response: 1, headers: {a: "b\\nc"}}', "cannot carry", "line breaks"),
@@ -475,7 +494,9 @@ def test_a_wrong_outcome_is_told(tmp_path: Path, outcome: str, message: str, fix
         ("\n  /a:\n    get: {response: 1}", 5, "'get'"),
         ("\n  a: {}", 4, "does not begin with /"),
         ("\n  /{a}/{a}: {}", 4, "more than once"),
-        ("\n  /{}: {}", 4, "without a name"),
+        ("\n  /{}: {}", 4, "without a plain name"),
+        ("\n  /a?b=1: {}", 4, "has a query"),
+        ("\n  GET /a: {}", 4, "begins with a method"),
         ("\n  /{a}:\n    GET: {response: 1}\n  /{b}:\n    GET: {response: 1}", 7, "two routes"),
     ],
 )
@@ -486,8 +507,123 @@ def test_wrong_routes_are_told(tmp_path: Path, routes: str, line: int, message: 
     assert message in error.message
 
 
-@pytest.mark.parametrize("spec", ["3", "[x, 3]", "{a: b}"])
-def test_a_spec_is_text_or_a_list_of_it(tmp_path: Path, spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("3", "not text"),
+        ("['https://x.test/', 3]", "not text"),
+        ("{a: b}", "not text"),
+        ("x.json", "no file x.json"),
+        ("../x.json", "not in mocks"),
+    ],
+)
+def test_a_spec_is_a_url_or_a_file_or_a_list_of_them(tmp_path: Path, spec: str, told: str) -> None:
     (tmp_path / "m.yaml").write_text(f"kind: http\nurl: {URL}\nspec: {spec}\n")
     (error,) = load(tmp_path, shown="mocks").errors
-    assert (error.line, "not text" in error.message) == (3, True)
+    assert (error.line, told in error.message) == (3, True)
+
+
+def test_every_mistake_of_a_document_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("""\
+kind: http
+url: x.test
+routes:
+  /a:
+    GET: {respnse: 1}
+    GTE: {response: 1}
+    PUT:
+  /b/:id:
+    GET: {response: 1, delay: soon, status: 9, headers: {a: {}}}
+  /c:
+    GET: {response: 1, delai: 1, boddy: x}
+  /{x}: {GET: {response: 1}}
+  /{y}: {GET: {response: 1}}
+rutes: {}
+""")
+    errors = load(tmp_path, shown="mocks").errors
+    assert [(error.line, error.message[:20]) for error in errors] == [
+        (2, "the url 'x.test' has"),
+        (5, "GET is not an outcom"),
+        (6, "unknown key 'GTE' in"),
+        (7, "PUT is nothing (null"),
+        (8, "the path '/b/:id' ha"),
+        (9, "the header a is {}"),
+        (9, "'soon' is not a leng"),
+        (9, "the status 9 is not "),
+        (11, "unknown key 'delai' "),
+        (11, "unknown key 'boddy' "),
+        (13, "two routes answer GE"),
+        (14, "unknown key 'rutes' "),
+    ]
+
+
+def test_every_mistake_of_a_python_mock_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("""\
+from eve_mocks import http_mock
+m = http_mock("https://m.test", routes={"/a": {"GET": {"respnse": 1}}, "b": {}})
+@m.get("/c")
+def c(parms, reqest): ...
+@m.get("/d")
+def d(stat): ...
+""")
+    errors = load(tmp_path, shown="mocks").errors
+    assert [(error.line, error.fix.partition("?")[0]) for error in errors] == [
+        (2, "Did you mean response"),
+        (2, "Write /b"),
+        (3, "Did you mean params"),
+        (3, "Did you mean request"),
+        (5, "Did you mean state"),
+    ]
+
+
+DOUBTFUL: list[tuple[str, str, list[tuple[str, str]]]] = [
+    ("no routes", f"kind: http\nurl: {URL}\n", [("mocks/m.yaml:1: the mock has no routes", "routes:")]),
+    ("empty routes", f"kind: http\nurl: {URL}\nroutes: {{}}\n", [("mocks/m.yaml:1: the mock has no routes", "")]),
+    (
+        "a spec",
+        f"kind: http\nurl: {URL}\nspec: https://x.test/openapi.json\n",
+        [("mocks/m.yaml:3: spec is not read", "Add a route")],
+    ),
+    (
+        "the path of the url again",
+        f"kind: http\nurl: {URL}\nroutes:\n  /a: {{GET: {{response: 1}}}}\n  /v1/a: {{GET: {{response: 1}}}}\n",
+        [("mocks/m.yaml:5: the route /v1/a repeats", "write /a")],
+    ),
+    ("all is well", f"kind: http\nurl: {URL}\nroutes:\n  /v1beta: {{GET: {{response: 1}}}}\n", []),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), [row[1:] for row in DOUBTFUL], ids=[row[0] for row in DOUBTFUL])
+def test_what_cannot_be_meant_is_told(tmp_path: Path, text: str, told: list[tuple[str, str]]) -> None:
+    (tmp_path / "m.yaml").write_text(text)
+    loaded = load(tmp_path, shown="mocks")
+    assert loaded.errors == []
+    assert len(loaded.problems) == len(told)
+    for problem, (message, fix) in zip(loaded.problems, told, strict=True):
+        assert problem.message.startswith(message)
+        assert fix in problem.fix
+        assert problem.why
+
+
+UNANSWERED = [
+    ("GET", "/x", "routes: {/x: {GET: {response: …}}}"),
+    ("HEAD", "/x", "routes: {/x: {HEAD: {response: …}}}"),
+    ("PROPFIND", "/x", "routes: {/x: {ANY: {response: …}}}"),
+    ("PUT", "/pages/1", 'routes: {"/pages/{id}": {PUT: {response: …}}}'),
+    ("GET", "/a,b:", 'routes: {"/a,b:": {GET: {response: …}}}'),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "line"), UNANSWERED, ids=[f"{row[0]} {row[1]}" for row in UNANSWERED])
+def test_a_call_without_an_answer_is_told_with_the_line_that_would_answer_it(
+    tmp_path: Path, method: str, path: str, line: str
+) -> None:
+    head = f"kind: http\nurl: {URL}\n"
+    (tmp_path / "m.yaml").write_text(f"{head}routes: {{'/pages/{{id}}': {{GET: {{response: 1}}}}}}\n")
+    (mock,) = load(tmp_path, shown="mocks").mocks
+    answer = asyncio.run(mock.answer(request(path, method), Session("s")))
+    assert (answer.response.status, answer.unanswered) == (404, f"Add to mocks/m.yaml: {line}")
+    (tmp_path / "m.yaml").write_text(f"{head}{line.replace('…', '1')}\n")
+    (mended,) = load(tmp_path, shown="mocks").mocks
+    again = asyncio.run(mended.answer(request(path, method), Session("s")))
+    assert (again.response.status, again.unanswered) == (200, None)

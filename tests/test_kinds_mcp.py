@@ -415,14 +415,14 @@ def test_a_response_of_another_status_is_the_http_answer(mock):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    ("tool", "told", "near"),
+    ("tool", "told", "near", "fix"),
     [
-        pytest.param("fail", "Unknown tool: fail. Did you mean fails?", "fails", id="unknown"),
-        pytest.param("zzz", "Unknown tool: zzz", None, id="nothing is near"),
-        pytest.param("passes_on", "No answer for passes_on", None, id="its handler passed"),
+        pytest.param("fail", "Unknown tool: fail. Did you mean fails?", "fails", "a handler for fail", id="unknown"),
+        pytest.param("zzz", "Unknown tool: zzz", None, "a handler for zzz", id="nothing is near"),
+        pytest.param("passes_on", "No answer for passes_on", None, "handler of passes_on", id="its handler passed"),
     ],
 )
-def test_a_tool_without_an_answer_is_the_protocols_own_error(mock, mode, tool, told, near):
+def test_a_tool_without_an_answer_is_the_protocols_own_error(mock, mode, *, tool, told, near, fix):
     made = mock(py=HANDLERS)
 
     async def run():
@@ -435,6 +435,28 @@ def test_a_tool_without_an_answer_is_the_protocols_own_error(mock, mode, tool, t
     assert error.code == -32602
     assert error.message.startswith(told)
     assert (answer.nearest, answer.error) == (near, None)
+    assert fix in answer.unanswered
+
+
+@pytest.mark.parametrize(
+    ("described", "tool", "lines"),
+    [
+        pytest.param("", "get", "results: {get: …}", id="nothing is described"),
+        pytest.param("tools: {ping: {}, get: {}}\n", "get", "results: {get: …}", id="it is described"),
+        pytest.param(
+            "tools: {ping: {}}\n",
+            "get",
+            "results: {get: …} and tools: {get: {description: …}}",
+            id="others are described",
+        ),
+        pytest.param("", "a b", 'results: {"a b": …}', id="an odd name"),
+    ],
+)
+def test_a_tool_without_an_answer_is_told_with_the_line_that_would_answer_it(mock, described, tool, lines):
+    yaml = f"kind: mcp\nurl: {URL}\n{described}results: {{ping: {{ok: true}}}}\n"
+    answer = ask(mock(yaml=yaml), body=message("tools/call", name=tool, arguments={}))
+    assert answer.unanswered == f"Add to mocks/tracker.yaml: {lines}"
+    assert ask(mock(yaml=yaml), body=message("tools/call", name="ping", arguments={})).unanswered is None
 
 
 def test_a_handler_that_breaks_its_output_schema_is_broken(mock):
@@ -795,6 +817,30 @@ def test_a_mistake_in_a_handler_stops_the_load_with_its_line(folder, code, line,
     assert told in str(errors[0])
     assert errors[0].file == "mocks/tracker.py"
     assert errors[0].line == line
+
+
+def test_every_mistake_of_a_mock_is_told_in_the_order_of_its_lines(folder):
+    yaml = f"kind: mcp\nurl: {URL}#x\nmcp_sessions: 1\nresults:\n  list_isues: []\n  list_teem: []\nresutls: 1"
+    errors = folder(tracker_dot_yaml=yaml, schemas__tracker_dot_json=SCHEMA).errors
+    assert [(error.line, error.fix.partition("?")[0]) for error in errors] == [
+        (2, f"Write {URL}"),
+        (3, "Write for example true"),
+        (5, "Did you mean list_issues"),
+        (6, "Did you mean list_teams"),
+        (7, "Did you mean results"),
+    ]
+    yaml = f"kind: mcp\nurl: {URL}\ntools:\n  a: {{descriptin: x}}\n  b: {{inputSchema: 1}}\n"
+    errors = folder(tracker_dot_yaml=yaml).errors
+    assert [(error.line, error.message) for error in errors] == [
+        (4, "unknown key 'descriptin' in a"),
+        (5, "inputSchema is 1, not a mapping"),
+    ]
+
+
+def test_a_tool_that_nothing_describes_beside_others_that_are(folder):
+    yaml = f"kind: mcp\nurl: {URL}\ntools: {{ping: {{}}}}\nresults: {{ping: 1, search: 2}}\n"
+    (error,) = folder(tracker_dot_yaml=yaml).errors
+    assert error.fix == "Describe it under tools: {search: {description: …}}"
 
 
 def test_results_in_python_have_to_be_json(folder):

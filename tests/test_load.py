@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 import os
 import sys
@@ -112,6 +113,9 @@ def test_passages_carry_their_reason_and_place(write: Write) -> None:
 DATA_MISTAKES: list[tuple[str, dict[str, str | bytes], int | None, str, str]] = [
     ("unknown kind", {"m.yaml": "kind: htp\nurl: https://x.test/"}, 1, "'htp'", "Did you mean http?"),
     ("no kind", {"m.yaml": "url: https://x.test/"}, 1, "no kind", "kind: http"),
+    ("kind is null", {"m.yaml": "url: https://x.test/\nkind:"}, 2, "kind is nothing (null), not text", "http"),
+    ("url is null", {"m.yaml": "kind: http\nurl:"}, 2, "url is nothing (null), not text", "https://"),
+    ("url is misspelt", {"m.yaml": "kind: http\nurll: https://x.test/"}, 2, "'urll'", "Did you mean url?"),
     ("kind is a list", {"m.yaml": "url: https://x.test/\nkind: [http]"}, 2, "not text", "http"),
     ("unknown key", {"m.yaml": HTTP + "rutes: {}"}, 3, "'rutes'", "Did you mean routes?"),
     (
@@ -176,6 +180,21 @@ def test_a_mistake_in_a_data_file_is_told(
     assert message in error.message
     assert fix in error.fix
     assert error.why
+
+
+NEAR_NAMES: list[tuple[str, str, str]] = [
+    ("an import", "from eve_mocks import http_mok\n", "http_mock"),
+    ("an attribute", PYTHON + "@shop.gett('/')\ndef f(): ...\n", "get"),
+    ("a global", PYTHON + "shp.get('/')\n", "shop"),
+    ("a builtin", "x = lenn('a')\n", "len"),
+    ("a local", "def f():\n    number = 1\n    return numbr\nf()\n", "number"),
+]
+
+
+@pytest.mark.parametrize(("source", "near"), [row[1:] for row in NEAR_NAMES], ids=[row[0] for row in NEAR_NAMES])
+def test_a_name_that_python_does_not_know_gets_the_nearest(write: Write, source: str, near: str) -> None:
+    (error,) = write({"m.py": source}).errors
+    assert error.fix.startswith(f"Did you mean {near}?")
 
 
 PYTHON_MISTAKES: list[tuple[str, str | bytes, int, str]] = [
@@ -289,7 +308,11 @@ def test_classes_of_a_mock_file_work_as_in_a_module(write: Write) -> None:
 
 
 def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
-    assert load(tmp_path / "mocks") == Mocks(folder=tmp_path / "mocks")
+    mocks = load(tmp_path / "mocks", shown="mocks")
+    assert dataclasses.replace(mocks, problems=()) == Mocks(folder=tmp_path / "mocks")
+    (problem,) = mocks.problems
+    assert problem.message == "mocks does not exist"
+    assert "eve-mocks add NAME" in problem.fix
 
 
 @pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to(path)], ids=["a file", "a loop"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote, unquote
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from eve_mocks.errors import MockError
 from eve_mocks.match import (
     BadURL,
-    PathTemplate,
     did_you_mean,
     is_loopback,
     nearest,
@@ -217,63 +214,6 @@ def test_no_path_climbs_out_of_its_claim(path: str) -> None:
     if claim.covers(url):
         assert url.path == "/v1" or url.path.startswith("/v1/")
         assert "/../" not in f"{url.path}/"
-
-
-@pytest.mark.parametrize(
-    ("template", "path", "params"),
-    [
-        ("/v1/pages/{id}", "/v1/pages/p1", {"id": "p1"}),
-        ("/v1/pages/{id}", "/v1/pages/a%2Fb", {"id": "a/b"}),
-        ("/v1/pages/{id}", "/v1/pages/", None),
-        ("/v1/pages/{id}", "/v1/pages/a/b", None),
-        ("/v1/pages/{id}", "/v1/pages/a/", None),
-        ("/{a}/{b}", "/x/y", {"a": "x", "b": "y"}),
-        ("/{a}.json", "/x.y.json", {"a": "x.y"}),
-        ("/{a}-{b}", "/x-y-z", {"a": "x", "b": "y-z"}),
-        ("/{owner}/{repo}:action", "/o/r:action", {"owner": "o", "repo": "r"}),
-        ("/a.b", "/axb", None),
-        ("/files/**", "/files", {}),
-        ("/files/**", "/files/a/b", {}),
-        ("/files/**", "/filesystem", None),
-        ("/**", "/", {}),
-        ("/**", "/a/b", {}),
-        ("/", "/", {}),
-        ("/%63/é", "/c/%C3%A9", {}),
-        ("/a b", "/a%20b", {}),
-    ],
-)
-def test_a_template_fits_whole_segments(template: str, path: str, params: dict[str, str] | None) -> None:
-    assert PathTemplate(template).match(path) == params
-
-
-def test_templates_sort_from_concrete_to_general() -> None:
-    order = ["/a/b", "/a/{x}.json", "/a/{x}", "/a/{x}/c", "/a/**", "/{x}/b", "/{x}/{y}", "/{x}/**", "/**"]
-    assert [template.text for template in sorted(map(PathTemplate, reversed(order)))] == order
-
-
-@pytest.mark.parametrize("text", ["a", "", "{a}", "/{a}/{a}", "/{}"])
-def test_a_template_that_cannot_be_is_told(text: str) -> None:
-    with pytest.raises(MockError):
-        PathTemplate(text)
-
-
-@given(st.lists(st.text("ab{}/.*%+é", max_size=6), max_size=4).map("/".join), st.text("ab/%2F.*", max_size=12))
-def test_any_template_is_one_or_is_told(template: str, path: str) -> None:
-    try:
-        made = PathTemplate(f"/{template}")
-    except MockError:
-        return
-    params = made.match(normalise_path(path))
-    assert params is None or set(params) == set(made.names)
-
-
-@given(st.text(min_size=1, max_size=20).filter(lambda text: text not in (".", "..")))
-def test_a_parameter_is_what_the_client_encoded(value: str) -> None:
-    try:
-        path = normalise_path(f"/x/{quote(value, safe='')}")
-    except UnicodeEncodeError:
-        return
-    assert PathTemplate("/x/{v}").match(path) == {"v": unquote(quote(value))}
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,24 @@ def test_blocked_origins_are_told_apart() -> None:
     assert [target["suggestion"]["name"] for target in both] == ["a", "a-mcp"]
 
 
-def test_what_broke_and_what_was_nearly_answered_are_problems() -> None:
+def test_what_broke_and_what_had_no_answer_are_problems() -> None:
     broke = call(outcome="error", error="mocks/pay.py:7: KeyError")
-    near = call(status=404, nearest="method is GET, not POST")
-    problems = tallied(broke, broke, near, near, call())["problems"]
-    assert [(problem["message"], problem["why"]) for problem in problems] == [
-        ("the mock pay broke: GET /charges", "mocks/pay.py:7: KeyError"),
-        ("pay: GET /charges was nearly answered", "method is GET, not POST"),
+    near = call(status=404, nearest="GET /charge: the path differs", unanswered="Add a route")
+    far = call(status=404, operation="GET /x", unanswered="Add another")
+    found = tallied(broke, broke, near, near, far, call())
+    assert [(problem["message"], problem["why"], problem["fix"]) for problem in found["problems"][1:]] == [
+        (
+            "the mock pay has no answer for GET /charges",
+            "the nearest is GET /charge: the path differs",
+            "Add a route",
+        ),
+        ("the mock pay has no answer for GET /x", "it has nothing that is near", "Add another"),
+    ]
+    assert found["problems"][0]["message"] == "the mock pay broke: GET /charges"
+    assert found["problems"][0]["why"] == "mocks/pay.py:7: KeyError"
+    assert [(target["outcome"], target.get("unanswered")) for target in found["targets"]] == [
+        ("mocked", 3),
+        ("error", None),
     ]
 
 
@@ -130,7 +141,7 @@ def test_names_without_end_take_bounded_memory() -> None:
     def add(start: int, stop: int) -> None:
         for n in range(start, stop):
             tally.add(blocked(f"host-{n}.test", session=f"session-{n}"))
-            tally.add(call(operation=f"GET /charges/{n}", nearest=f"difference {n}"))
+            tally.add(call(operation=f"GET /charges/{n}", unanswered=f"Add {n}"))
 
     add(0, 12_000)
     tracemalloc.start()
@@ -152,7 +163,12 @@ def test_names_without_end_take_bounded_memory() -> None:
 def test_a_log_folds_into_what_was_counted(tmp_path: Path) -> None:
     tally = Tally()
     log = calls.CallLog(tmp_path / "calls.jsonl", tally)
-    for one in (call(), blocked("a.test"), call(outcome="error", error="broke"), call(nearest="near")):
+    for one in (
+        call(),
+        blocked("a.test"),
+        call(outcome="error", error="broke"),
+        call(nearest="near", unanswered="Add"),
+    ):
         log(one)
     log.close()
     assert Tally.from_log(tmp_path / "calls.jsonl").as_json() == tally.as_json()

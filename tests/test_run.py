@@ -313,7 +313,7 @@ if "eve_mocks.proxy" in sys.modules:
 
 @pytest.fixture
 def gate(pay: Project) -> Path:
-    pay.file("mocks/gated.py", GATED)
+    pay.file("mocks/_gated.py", GATED)
     os.mkfifo(pay.root / "gate")
     return pay.root / "gate"
 

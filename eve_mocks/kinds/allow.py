@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Literal
 
 from eve_mocks.declared import Declared
-from eve_mocks.errors import MockError
+from eve_mocks.errors import Collecting, MockError
 from eve_mocks.match import parse_claim
 from eve_mocks.model import Passage
 
@@ -21,15 +21,30 @@ _WHY = "a reason is what tells a later reader whether the entry may go"
 
 
 def from_document(kind: Word, name: str, document: Document) -> Passage:
-    """An entry of a YAML or JSON file. Raises ``MockError``."""
-    document.mapping(KEYS)
-    url = document.required("url", why=f"{kind} names one upstream", example="https://api.example.com/")
-    why = document.required("why", why=_WHY, example="evals need a real model")
+    """An entry of a YAML or JSON file. Raises ``MockError``, or ``Mistakes``."""
+    mistakes = Collecting()
+    with mistakes:
+        document.mapping(KEYS)
+    are_known = not mistakes.errors  # else a key that is missing may be the one that is misspelt
+    if are_known or "url" in document:
+        with mistakes:
+            _check_url(document.required("url", why=f"{kind} names one upstream", example="https://api.example.com/"))
+    if are_known or "why" in document:
+        with mistakes:
+            _check_why(document.required("why", why=_WHY, example="evals need a real model"))
+    mistakes.tell()
+    url, why = document.value["url"], document.value["why"]
+    return Passage(kind=kind, name=name, url=url, why=why, file=document.file, line=document.line_of("url"))
+
+
+def _check_url(url: Document) -> None:
     with url.placing():
         parse_claim(url.value)
+
+
+def _check_why(why: Document) -> None:
     if not why.text(example="evals need a real model").strip():
         raise why.error("why is empty", why=_WHY, fix="Write the reason.")
-    return Passage(kind=kind, name=name, url=url.value, why=why.value, file=document.file, line=url.line)
 
 
 class _Entry(Declared):

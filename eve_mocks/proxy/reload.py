@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from eve_mocks.errors import MockError
-from eve_mocks.load import SUFFIXES, load
+from eve_mocks.folder import SUFFIXES
+from eve_mocks.load import load
 from eve_mocks.router import Router
 
 if TYPE_CHECKING:

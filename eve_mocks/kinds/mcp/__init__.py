@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from eve_mocks.declared import Declared
 from eve_mocks.document import Document
-from eve_mocks.errors import MockError
+from eve_mocks.errors import Collecting, MockError, Problem
 from eve_mocks.handler import Handler
 from eve_mocks.kinds.mcp import tools as tool_list
 from eve_mocks.kinds.mcp.mock import McpMock
@@ -24,9 +24,8 @@ OFFERED = ("args", "request", "state", "session")
 
 
 def from_document(name: str, document: Document) -> McpMock:
-    """A mock of a YAML or JSON file. Raises ``MockError``."""
-    document.mapping(KEYS)
-    return _mock(name, document, handlers={}, docs={}, seed=dict)
+    """A mock of a YAML or JSON file. Raises ``MockError``, or ``Mistakes``."""
+    return _mock(name, document, handlers={}, docs={}, seed=dict, mistakes=Collecting(), problems=())
 
 
 def mcp_mock(
@@ -64,42 +63,92 @@ class McpDeclaration(Declared):
         """Answer the tool of the function's name, or of the name given, with the function."""
 
         def register[F: Callable[..., Any]](function: F) -> F:
+            self.applied(register)
             name = given if isinstance(given, str) else getattr(function, "__name__", type(function).__name__)
             self._functions.append((name, function))
             return function
 
-        return register(given) if callable(given) else register
+        if callable(given):
+            return register(given)
+        self.waits(register, given or "a tool")
+        return register
 
     def named(self, name: str, folder: Folder) -> McpMock:
         handlers: dict[str, Handler] = {}
+        mistakes = Collecting()
         for tool, function in self._functions:
-            handler = Handler(function, OFFERED, folder)
-            if tool in handlers:
-                raise MockError(
-                    f"the tool {tool} has two handlers",
-                    why=f"only one could answer; the other is at {handlers[tool].file}:{handlers[tool].line}",
-                    fix='Take one of them out, or give it the name of another tool: @mock.tool("name").',
-                    file=handler.file,
-                    line=handler.line,
-                )
-            handlers[tool] = handler
+            with mistakes:
+                handler = Handler(function, OFFERED, folder)
+                if tool in handlers:
+                    raise MockError(
+                        f"the tool {tool} has two handlers",
+                        why=f"only one could answer; the other is at {handlers[tool].file}:{handlers[tool].line}",
+                        fix='Take one of them out, or give it the name of another tool: @mock.tool("name").',
+                        file=handler.file,
+                        line=handler.line,
+                    )
+                handlers[tool] = handler
         docs = {tool: inspect.getdoc(function) or "" for tool, function in self._functions}
         document = Document.from_python(self._given, file=folder.show(self.file), line=self.line, folder=folder)
-        return _mock(name, document, handlers=handlers, docs=docs, seed=self._seed)
+        return _mock(
+            name,
+            document,
+            handlers=handlers,
+            docs=docs,
+            seed=self._seed,
+            mistakes=mistakes,
+            problems=self.unapplied(folder),
+        )
 
 
 def _mock(
-    name: str, document: Document, *, handlers: Mapping[str, Handler], docs: Mapping[str, str], seed: Any
+    name: str,
+    document: Document,
+    *,
+    handlers: Mapping[str, Handler],
+    docs: Mapping[str, str],
+    seed: Any,
+    mistakes: Collecting,
+    problems: Sequence[Problem],
 ) -> McpMock:
+    described: Mapping[str, Any] = {}
+    tools: Mapping[str, Any] = {}
+    sessions = False
+    with mistakes:
+        document.mapping(KEYS)
+    if "url" in document or not mistakes.errors:  # else it may be the key that is misspelt
+        with mistakes:
+            _check_url(document)
+    with mistakes:
+        described = tool_list.describe(name, document)
+        tools = tool_list.build(described, document, handlers, docs)
+    with mistakes:
+        sessions = "mcp_sessions" in document and document.part("mcp_sessions").boolean()
+    mistakes.tell()
+    return McpMock(
+        name=name,
+        url=document.value["url"],
+        file=document.file,
+        line=document.line_of("url"),
+        described=described,
+        tools=tools,
+        seed=seed,
+        sessions=sessions,
+        problems=tuple(problems) if tools or problems else (_toolless(document),),
+    )
+
+
+def _check_url(document: Document) -> None:
     url = document.required("url", why="a mock claims what is under one URL", example="https://mcp.example.com/mcp")
     with url.placing():
         parse_claim(url.value)
-    return McpMock(
-        name=name,
-        url=url.value,
-        file=document.file,
-        line=url.line,
-        tools=tool_list.build(name, document, handlers, docs),
-        seed=seed,
-        sessions="mcp_sessions" in document and document.part("mcp_sessions").boolean(),
+
+
+def _toolless(document: Document) -> Problem:
+    return Problem.of(
+        document.error(
+            "the mock has no tool that answers",
+            why="a tool is listed where it has a result or a handler",
+            fix="Add for example results: {list_issues: {issues: []}}",
+        )
     )

@@ -33,6 +33,7 @@ class ToolCall:
         self.fault: FaultKind | None = None
         self.error: str | None = None
         self.nearest: str | None = None
+        self.missed: str | None = None  # the tool that nothing answered
         self._tools = tools
         self._offered: dict[str, Callable[[], Any]] = {
             "request": lambda: request,
@@ -44,6 +45,7 @@ class ToolCall:
         """The result of calling a tool. Raises ``NoAnswer``."""
         tool = self._tools.get(name)
         if tool is None:
+            self.missed = name
             self.nearest = nearest(name, self._tools)
             hint = f". Did you mean {self.nearest}?" if self.nearest else ""
             raise NoAnswer(f"Unknown tool: {name}{hint}")
@@ -52,6 +54,7 @@ class ToolCall:
                 return failed(f"Invalid arguments for {name}: {'; '.join(problems)}")
             value = await tool.answer({**self._offered, "args": lambda: args})
             if value is NotImplemented:
+                self.missed = name
                 raise NoAnswer(f"No answer for {name}: its handler passed")
             if isinstance(value, Response):
                 return self._respond(tool, value)

@@ -11,15 +11,20 @@ from eve_mocks.model import Answer, Request, Response
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from eve_mocks.errors import Problem
     from eve_mocks.kinds.mcp.server import Service
     from eve_mocks.kinds.mcp.tools import Tool
     from eve_mocks.session import Session
 
 
 class McpMock:
-    """``seed`` is the state that each session begins with; ``sessions`` is whether MCP sessions are kept."""
+    """A finished mock.
+
+    ``described`` are the tools that something describes, ``tools`` those that answer. ``seed`` is the state that each
+    session begins with; ``sessions`` is whether MCP sessions are kept.
+    """
 
     kind: ClassVar[str] = "mcp"
 
@@ -30,14 +35,18 @@ class McpMock:
         url: str,
         file: str,
         line: int | None,
+        described: Collection[str],
         tools: Mapping[str, Tool],
         seed: Any,
         sessions: bool,
+        problems: tuple[Problem, ...],
     ) -> None:
         self.name = name
         self.url = url
         self.file = file
         self.line = line
+        self.problems = problems
+        self._described = described
         self._tools = tools
         self._seed = seed
         self._sessions = sessions
@@ -77,8 +86,19 @@ class McpMock:
             response=call.response or Response(status, headers=headers, body=body, delay=call.delay, fault=call.fault),
             operation=operation,
             nearest=call.nearest,
+            unanswered=None if call.missed is None else self._fix(call.missed),
             error=call.error,
         )
+
+    def _fix(self, tool: str) -> str:
+        """What would answer a call that was missed."""
+        if tool in self._tools:
+            return f"Let the handler of {tool} answer this call too, or give the tool a result that is asked after it."
+        name = tool if tool.isidentifier() else json.dumps(tool, ensure_ascii=False)
+        answer = f"a handler for {name}" if self.file.endswith(".py") else f"results: {{{name}: …}}"
+        if self._described and tool not in self._described:
+            answer += f" and tools: {{{name}: {{description: …}}}}"
+        return f"Add to {self.file}: {answer}"
 
     async def _service(self) -> Service:
         import asyncio

@@ -6,9 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks import snapshot
-from eve_mocks.errors import MockError
+from eve_mocks.errors import Collecting, MockError
 from eve_mocks.kinds.mcp.results import Result, succeeded
-from eve_mocks.match import did_you_mean
+from eve_mocks.match import nearest
 from eve_mocks.schema import Schema, fault_of
 
 if TYPE_CHECKING:
@@ -60,21 +60,30 @@ class Tool:
         )
 
 
-def build(name: str, document: Document, handlers: Mapping[str, Handler], docs: Mapping[str, str]) -> dict[str, Tool]:
-    """The tools that have an answer, by name. ``docs`` describes handlers that nothing else describes.
-
-    Raises ``MockError``.
-    """
+def describe(name: str, document: Document) -> dict[str, Definition]:
+    """The tools that the schema file and the mock describe, by name. Raises ``MockError``, or ``Mistakes``."""
     pulled = snapshot.tools(name, document.folder)
     described = {} if pulled is None else _definitions(pulled, known=None)
     if "tools" in document:
         described |= _definitions(document.part("tools"), known=_KEYS)
+    return described
+
+
+def build(
+    described: Mapping[str, Definition], document: Document, handlers: Mapping[str, Handler], docs: Mapping[str, str]
+) -> dict[str, Tool]:
+    """The tools that have an answer, by name. ``docs`` describes handlers that nothing else describes.
+
+    Raises ``MockError``, or ``Mistakes``.
+    """
+    mistakes = Collecting()
     results = document.part("results") if "results" in document else None
     fixed = {} if results is None else results.mapping(example="{list_issues: {issues: []}}")
     answered = dict.fromkeys((*fixed, *handlers))
     for tool in answered:
-        if described and tool not in described:
-            raise _unknown(tool, described, results if tool in fixed else None, handlers.get(tool))
+        with mistakes:
+            if described and tool not in described:
+                raise _unknown(tool, described, results if tool in fixed else None, handlers.get(tool))
     tools = {}
     for tool in [tool for tool in described if tool in answered] or answered:
         definition = described.get(tool) or _undescribed(tool, docs.get(tool))
@@ -87,28 +96,32 @@ def build(name: str, document: Document, handlers: Mapping[str, Handler], docs: 
             result=fixed.get(tool, ...),
         )
         if results is not None and tool in fixed:
-            with results.part(tool).placing():
+            with mistakes, results.part(tool).placing():
                 tools[tool].complete(fixed[tool])
+    mistakes.tell()
     return tools
 
 
 def _definitions(document: Document, *, known: tuple[str, ...] | None) -> dict[str, Definition]:
-    """Tools as MCP lists them, or by name. Raises ``MockError``."""
+    """Tools as MCP lists them, or by name. Raises ``MockError``, or ``Mistakes``."""
     found: dict[str, Definition] = {}
+    mistakes = Collecting()
     if isinstance(document.value, dict):
         entries = [(key, part) for key, part in document.parts()]
     else:
         document.sequence(example=_EXAMPLE)
         entries = [(None, part) for _, part in document.parts()]
     for key, part in entries:
-        given = part.mapping(known)
-        name = key if key is not None else part.required("name", why="a tool is called by its name", example="x").text()
-        if name in found:
-            raise part.error(
-                f"two tools are called {name}", why="a tool is called by its name", fix="Take one of them out."
-            )
-        found[name] = {**given, "name": name, "inputSchema": given.get("inputSchema", _OPEN)}
-        _check(name, part)
+        with mistakes:
+            given = part.mapping(known)
+            name = key or part.required("name", why="a tool is called by its name", example="x").text()
+            if name in found:
+                raise part.error(
+                    f"two tools are called {name}", why="a tool is called by its name", fix="Take one of them out."
+                )
+            found[name] = {**given, "name": name, "inputSchema": given.get("inputSchema", _OPEN)}
+            _check(name, part)
+    mistakes.tell()
     return found
 
 
@@ -141,10 +154,12 @@ def _undescribed(name: str, doc: str | None) -> Definition:
 
 def _unknown(tool: str, known: Mapping[str, Any], results: Document | None, handler: Handler | None) -> MockError:
     what = "result" if results is not None else "handler"
+    near = nearest(tool, known)
     error = MockError(
         f"the {what} {tool} names no tool",
-        why=f"the tools described by the schema file and by tools: are {', '.join(known)}",
-        fix=did_you_mean(tool, known),
+        why=f"where tools are described, each that answers has to be; described are {', '.join(known)}",
+        fix=f"{f'Did you mean {near}? If not, describe' if near else 'Describe'} it under tools: "
+        f"{{{tool}: {{description: …}}}}",
     )
     if results is not None:
         return error.at(results.file, results.line_of(tool))

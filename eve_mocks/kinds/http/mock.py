@@ -1,0 +1,121 @@
+"""The mock of an HTTP service: which route answers a request, and what is told where none does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from eve_mocks.errors import MockError
+from eve_mocks.handler import Handler
+from eve_mocks.http_input import arguments
+from eve_mocks.model import Answer, BadRequest, Fault, Json, Request, Response, Throw, ToolError
+from eve_mocks.outcome import thrown
+from eve_mocks.routes import METHODS, Miss, RouteTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eve_mocks.errors import Problem
+    from eve_mocks.match import Claim
+    from eve_mocks.session import Session
+
+
+class Http:
+    """A finished mock. ``seed`` is the first state of each session: a value, copied, or a function."""
+
+    kind: ClassVar[str] = "http"
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        claim: Claim,
+        url: str,
+        file: str,
+        line: int | None,
+        routes: RouteTable[Response | Handler],
+        seed: object,
+        problems: tuple[Problem, ...],
+    ) -> None:
+        self.name = name
+        self.url = url
+        self.file = file
+        self.line = line
+        self.problems = problems
+        self._routes = routes
+        self._claim = claim
+        self._seed = seed
+
+    def operations(self) -> list[str]:
+        return self._routes.operations()
+
+    def reads_body(self, request: Request) -> bool:
+        return any(
+            isinstance(found.value, Handler) and not found.value.names.keys().isdisjoint(("args", "request"))
+            for found in self._routes.find(request.method, self._claim.relative(request.path))
+        )
+
+    async def answer(self, request: Request, session: Session) -> Answer:
+        path = self._claim.relative(request.path)
+        async with session.turn(self.name):
+            for template, params, value in self._routes.find(request.method, path):
+                response = value if isinstance(value, Response) else await self._ask(value, params, request, session)
+                if response is not None:
+                    return Answer(response=response, operation=f"{request.method} {template.text}")
+        return self._not_found(request.method, path)
+
+    async def _ask(
+        self, handler: Handler, params: dict[str, str], request: Request, session: Session
+    ) -> Response | None:
+        """The handler's answer; None where it passes to the next."""
+        values: dict[str, Callable[[], object]] = {
+            "args": lambda: arguments(request, params),
+            "request": lambda: request,
+            "params": lambda: params,
+            "state": lambda: session.state(self.name, self._seed),
+            "session": lambda: session.id,
+        }
+        try:
+            result = await handler.call(values)
+            return None if result is NotImplemented else _response(result)
+        except ToolError as error:
+            return thrown(str(error), "ToolError")
+        except Throw as error:
+            return thrown(error.message, error.name)
+        except Fault as error:
+            return Response(fault=error.kind)
+        except BadRequest as error:
+            return Response(400, json={"error": {"message": str(error)}})
+        except MockError as error:
+            raise error.at(handler.file, handler.line)  # noqa: B904 - the same error
+
+    def _not_found(self, method: str, path: str) -> Answer:
+        miss = self._routes.miss(method, path)
+        fix = self._fix(method, path, miss)
+        error = {"message": f"the mock {self.name} has no answer for {method} {path}"}
+        if miss:
+            error |= {"nearest": miss.operation, "difference": miss.difference}
+        return Answer(
+            response=Response(404, json={"error": {**error, "fix": fix}}),
+            operation=f"{method} {path}",
+            nearest=f"{miss.operation}: {miss.difference}" if miss else None,
+            unanswered=fix,
+        )
+
+    def _fix(self, method: str, path: str, miss: Miss | None) -> str:
+        """What would answer a request that was missed."""
+        if miss and miss.passed:
+            return f"Let the handler of {miss.operation} answer this call too, or add an answer that is asked after it."
+        word = method if method in METHODS else "ANY"
+        path = miss.template.text if miss and miss.template else path
+        if self.file.endswith(".py"):
+            return f"Add a handler for {word} {path} to {self.file}."
+        # In a flow mapping, these would end a plain scalar.
+        key = json.dumps(path) if any(mark in path for mark in "{},") or path.endswith(":") else path
+        return f"Add to {self.file}: routes: {{{key}: {{{word}: {{response: …}}}}}}"
+
+
+def _response(result: Json | Response) -> Response:
+    if isinstance(result, Response):
+        return result
+    return Response(204) if result is None else Response(json=result)
