@@ -1,56 +1,40 @@
 """What of a call is written to disk: credentials never, bodies in part (contract, section 8).
 
-A name decides, not a value: names of headers and parameters by what they contain, names of body fields by a list,
-since a body is full of harmless names such as ``max_tokens``.
+A name decides, not a value; see ``secret_names``. Here is where names stand in headers, URLs, forms and JSON, and in
+``secret_text`` where they stand in other text.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import json
+import math
 import re
 import zlib
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
+
+from eve_mocks import secret_text
+from eve_mocks.secret_names import REDACTED, is_count, is_field, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eve_mocks.model import HeaderPairs, Json
 
-REDACTED = "[redacted]"
 BODY_LIMIT = 64 * 1024
 
-_SECRET_NAME = re.compile(
-    r"authori[sz]ation|cookie|key|token|secret|passw|credential|signature|^sig$|^x-auth|assertion"
-)
-# Compared without case, "-" and "_": accessToken is access_token.
-_FIELDS = """
-    access_token api_key api_token apikey assertion auth_token authorization bearer_token bot_token client_assertion
-    client_secret code_verifier cookie credential credentials device_code id_token jwt passphrase passwd password
-    private_key refresh_token secret secret_access_key secret_key session_token signing_secret subject_token token
-    webhook_secret
-""".split()  # noqa: SIM905 - a word list reads better than a column of strings
-_FIELD_NAMES = frozenset(name.replace("_", "") for name in _FIELDS)
-_FIELD_PATTERN = "|".join(name.replace("_", "[-_]?") for name in sorted(_FIELDS, key=len, reverse=True))
-# In text that is not (whole) JSON: a cut document, server-sent events, JSON inside of JSON.
-# Quotes inside of a string have as many backslashes as its depth asks for; the closing one has those of the opening.
-_MEMBER = re.compile(
-    rf'((\\{{0,8}})"(?:{_FIELD_PATTERN})\2"\s*:\s*\2").*?(?=(?<!\\)\2"|$)', re.IGNORECASE | re.MULTILINE
-)
-_PART = re.compile(
-    rf'(name="?(?:{_FIELD_PATTERN})"?(?:\r?\n[^\r\n]+){{0,8}}\r?\n\r?\n).*?(?=\r?\n--|\Z)', re.IGNORECASE | re.DOTALL
-)
 _PARAMETER = re.compile(r"(?<=[?&#;])([^?&#=\s;]{1,200})=[^&#\s\"'<>\\]*")
+# What else is asked where OAuth gives or takes a code (RFC 6749, section 4.1).
+_BESIDE_CODE = re.compile(r"(?:^|[?&#])(?:state|grant_type|redirect_uri|client_id)=")
+_FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
+# Browsers have no other place for the credential of a WebSocket.
+_SUBPROTOCOL = re.compile(r"((?:key|token|bearer|jwt|auth|secret)[\w-]*[.,]\s*).+", re.IGNORECASE)
+_SCHEME = re.compile(r"(bearer|basic|token|apikey|negotiate|digest)[ \t]+[^\s=\"]+=*", re.IGNORECASE)
+_SCHEMA_TYPES = frozenset(("string", "object", "array", "number", "integer", "boolean", "null"))
+_SCHEMA_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
 _ARGUMENT = re.compile(r"(?P<name>-*[\w.-]+)(?P<mark>[:=]\s*)(?P<value>.+)", re.DOTALL)
 _USERINFO = re.compile(r"(?<=://)[^/\s@\"']+@")
-
-
-@functools.lru_cache(maxsize=4096)
-def is_secret(name: str) -> bool:
-    """Whether a header or a parameter of this name may carry a credential."""
-    return bool(_SECRET_NAME.search(name.lower()))
 
 
 def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
@@ -58,22 +42,48 @@ def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
     found: dict[str, str | list[str]] = {}
     names: dict[str, str] = {}
     for name, value in pairs:
-        shown = REDACTED if is_secret(name) else url(value)
         key = names.setdefault(name.lower(), name)
+        shown = REDACTED if is_secret(name) and not is_count(name, value) else _field_value(name.lower(), value)
         before = found.get(key)
         found[key] = shown if before is None else [*([before] if isinstance(before, str) else before), shown]
     return found
 
 
-def url(text: str) -> str:
-    """A URL, or text that may hold one, without its user name and password and its secret parameters."""
-    if "@" in text:
-        text = _USERINFO.sub(f"{REDACTED}@", text)
-    return _PARAMETER.sub(_parameter, text) if "=" in text and ("?" in text or "#" in text) else text
+def _field_value(name: str, value: str) -> str:
+    if name == "host":
+        return f"{REDACTED}@{value.rpartition('@')[2]}" if "@" in value else value
+    if name == "sec-websocket-protocol":
+        return _SUBPROTOCOL.sub(rf"\g<1>{REDACTED}", value)
+    if name in ("location", "referer"):
+        return url(value, with_code=True)
+    if found := _SCHEME.fullmatch(value):
+        return f"{found[1]} {REDACTED}"
+    return text(value)
 
 
-def _parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}={REDACTED}" if is_secret(unquote_plus(found[1])) else found[0]
+def url(shown: str, *, with_code: bool = False) -> str:
+    """A URL, or text that may hold one, without its user name and password and its secret parameters.
+
+    ``with_code``: it is where a client was sent, so a ``code`` is one of OAuth.
+    """
+    if "@" in shown:
+        shown = _USERINFO.sub(f"{REDACTED}@", shown)
+    if "=" not in shown or not ("?" in shown or "#" in shown or ";" in shown):
+        return shown
+    with_code = with_code or bool(_BESIDE_CODE.search(shown))
+
+    def parameter(found: re.Match[str]) -> str:
+        return f"{found[1]}={REDACTED}" if _hides(found[1], found[0], with_code=with_code) else found[0]
+
+    return _PARAMETER.sub(parameter, shown)
+
+
+def _hides(name: str, pair: str, *, with_code: bool) -> bool:
+    """Whether the value of a parameter is a credential; ``pair`` is how it stands there."""
+    plain = unquote_plus(name)
+    if plain == "code":
+        return with_code
+    return is_secret(plain) and not is_count(plain, pair[len(name) + 1 :])
 
 
 def command(arguments: Iterable[str]) -> list[str]:
@@ -113,14 +123,25 @@ def body(content: bytes, media_type: str, encoding: str = "") -> tuple[Json, boo
                 return f"[not recorded: content-encoding {encoding}]", True
             return f"data:{media_type or 'application/octet-stream'};base64,{base64.b64encode(kept).decode()}", cut
         shown = kept[: error.start].decode()
-    if not cut and (media_type.endswith("json") or shown[:1] in ("{", "[")):
+    if not cut and (media_type.endswith("json") or shown.lstrip()[:1] in ("{", "[")):
         try:
-            return value(json.loads(shown)), False
+            return value(json.loads(shown, parse_constant=_refuse, parse_float=_finite)), False
         except (ValueError, RecursionError):
             pass
-    if media_type == "application/x-www-form-urlencoded":
+    if multipart or "form-data;" in shown:
+        shown = secret_text.parts(shown)
+    elif media_type == "application/x-www-form-urlencoded" or _FORM.fullmatch(shown):
         shown = form(shown)
-    return text(_PART.sub(rf"\g<1>{REDACTED}", shown) if multipart else shown), cut
+    return text(shown), cut
+
+
+def _refuse(word: str) -> float:
+    """What Python reads and JSON does not have (RFC 8259, section 6) stays text."""
+    raise ValueError(word)
+
+
+def _finite(word: str) -> float:
+    return number if math.isfinite(number := float(word)) else _refuse(word)
 
 
 def _gunzip(content: bytes) -> bytes:
@@ -131,35 +152,57 @@ def _gunzip(content: bytes) -> bytes:
 
 
 def value(given: Json) -> Json:
-    """A JSON value whose well-known secret fields are replaced."""
+    """A JSON value without what stands under a secret name."""
     if isinstance(given, dict):
-        secret = _FIELD_NAMES | {"code"} if "grant_type" in given else _FIELD_NAMES
+        named = any(isinstance(given.get(key), str) and is_field(given[key]) for key in ("name", "key", "header"))
         return {
-            key: _blank(part) if key.lower().replace("_", "").replace("-", "") in secret else value(part)
+            key: _blank(key, part)
+            if is_field(key) or (named and key == "value") or (key == "code" and "grant_type" in given)
+            else value(part)
             for key, part in given.items()
         }
     if isinstance(given, list):
-        return [value(part) for part in given]
+        return [[part[0], REDACTED] if _is_secret_pair(part) else value(part) for part in given]
     return text(given) if isinstance(given, str) else given
 
 
-def _blank(given: Json) -> Json:
+def _is_secret_pair(given: Json) -> bool:
+    """Whether it is ``["Authorization", "…"]``, as lists of header fields have it."""
+    return (
+        isinstance(given, list)
+        and len(given) == 2
+        and all(isinstance(part, str) for part in given)
+        and is_field(given[0])
+    )
+
+
+def _blank(name: str, given: Json) -> Json:
+    """What is shown of a value with a secret name: its shape, and all of it where it is a JSON Schema."""
     if isinstance(given, list):
-        return [_blank(part) for part in given]
-    return value(given) if isinstance(given, dict | bool | None) else REDACTED
+        return [_blank(name, part) for part in given]
+    if isinstance(given, dict):
+        kind = given.get("type")
+        if _SCHEMA_WORDS & given.keys() or (isinstance(kind, str) and kind in _SCHEMA_TYPES) or isinstance(kind, list):
+            return value(given)
+        return {key: _blank(name, part) for key, part in given.items()}
+    return given if given is None or isinstance(given, bool) or _is_number_of(name, given) else REDACTED
+
+
+def _is_number_of(name: str, given: Json) -> bool:
+    return not isinstance(given, str) and is_count(name, given)
 
 
 def form(shown: str) -> str:
-    """A URL-encoded form; its ``code`` is a credential where it is a token request (RFC 6749, section 4.1.3)."""
-    grant = "grant_type=" in shown
+    """A URL-encoded form without the values of its secret names."""
+    with_code = bool(_BESIDE_CODE.search(shown))
     return "&".join(
-        f"{name}={REDACTED}" if is_secret(unquote_plus(name)) or (grant and name == "code") else f"{name}{mark}{rest}"
-        for name, mark, rest in (pair.partition("=") for pair in shown.split("&"))
+        f"{pair.partition('=')[0]}={REDACTED}"
+        if "=" in pair and _hides(pair.partition("=")[0], pair, with_code=with_code)
+        else pair
+        for pair in shown.split("&")
     )
 
 
 def text(shown: str) -> str:
-    """Text in which the members and parameters with a secret name are replaced."""
-    if '"' in shown:
-        shown = _MEMBER.sub(rf"\g<1>{REDACTED}", shown)
-    return url(shown) if "://" in shown else shown
+    """Text without the credentials that a name beside them, or a URL around them, tells of."""
+    return url(secret_text.replace(shown))
