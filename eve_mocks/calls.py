@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import os
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,6 +48,10 @@ _PLAIN = {
 }
 
 
+# Of these, those that are text made from what was asked.
+_TEXTS = ("session", "agent", "target", "operation", "nearest", "unanswered", "error", "fix")
+
+
 class Counter(Protocol):
     """What counts the calls that the log writes: a ``report.Tally``."""
 
@@ -69,6 +75,7 @@ class CallLog:
                 self._open_error = error
 
     def __call__(self, call: Call) -> None:
+        call = without_secrets(call)
         self._tally.add(call)
         try:
             if self._open_error is not None:
@@ -92,11 +99,28 @@ def _append(file: int, line: bytes) -> None:
         raise OSError(0, "only a part of a line could be written: the disk may be full")
 
 
+def without_secrets(call: Call) -> Call:
+    """A call whose texts hold no credential; headers and bodies stay as they are."""
+    changes: dict[str, Any] = {}
+    for name in _TEXTS:
+        given = getattr(call, name)
+        if given is not None and (shown := _shown(given)) != given:
+            changes[name] = shown
+    if (shown := redact.url(call.url)) != call.url:
+        changes["url"] = shown
+    if call.suggestion is not None:
+        changes["suggestion"] = {key: _shown(text) for key, text in call.suggestion.items()}
+    return dataclasses.replace(call, **changes) if changes else call
+
+
+_shown = functools.lru_cache(maxsize=4096)(redact.text)
+
+
 def as_line(call: Call) -> dict[str, Any]:
     """The JSON object of a call, without credentials."""
+    call = without_secrets(call)
     line = {key: getattr(call, name) for key, name in _PLAIN.items()}
     line = {key: value for key, value in line.items() if value is not None or key == "status"}
-    line["url"] = redact.url(call.url)
     for side, pairs, content, size in (
         ("request", call.request_headers, call.request_body, call.request_bytes),
         ("response", call.response_headers, call.response_body, call.response_bytes),

@@ -156,14 +156,13 @@ class Request:
         """
         try:
             text = self.body.decode("utf-8-sig")
-            value = json.loads(text, parse_constant=_refuse_constant)
+            value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
             text.encode()  # pairs with the next line: JSON text may also spell a lone surrogate as an escape
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise BadRequest("the body holds a lone surrogate, which is not Unicode text") from error
         except (UnicodeDecodeError, ValueError, RecursionError) as error:
-            shown = self.body[:40].decode("utf-8", "replace")
-            raise BadRequest(f"the body is not JSON: {error} (it begins {shown!r})") from error
+            raise BadRequest(f"the body is not JSON: {error}") from error  # never quoted: it may hold a credential
         return value
 
 
@@ -173,6 +172,13 @@ class BadRequest(Exception):
 
 def _refuse_constant(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError("it holds a number that is too large")
+    return number
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,8 @@ def _blocked(report: Report, style: Style, folder: str) -> Iterator[str]:
             suggestion = advice.Suggestion(**target["suggestion"])
             yield from _below(mock_it=suggestion.command, allow_it=suggestion.allow_line(folder))
         elif not target.get("expected"):
-            yield from _below(why=target.get("error") or "", fix=target.get("fix") or "")
+            for error in target.get("errors", ()):
+                yield from _below(**error)
     if len(targets) > _MAX_BLOCKED:
         yield f"    and {len(targets) - _MAX_BLOCKED} more in the report"
 

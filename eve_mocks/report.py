@@ -24,6 +24,7 @@ _MAX_TARGETS = 1_000
 _MAX_OPERATIONS = 100
 _MAX_SESSIONS = 10_000
 _MAX_PROBLEMS = 20
+_MAX_ERRORS = 5
 OTHERS = "(others)"  # stands for the names beyond these
 
 
@@ -37,17 +38,24 @@ class Target:
     url: str
     expected: bool | None = None
     reason: str | None = None
-    error: str | None = None
-    fix: str | None = None
     suggestion: Mapping[str, str] | None = None
     pid: int | None = None
     program: str | None = None
     calls: int = 0
     unanswered: int | None = None  # of the calls, those that the mock had no answer for
     operations: dict[str, int] = dataclasses.field(default_factory=dict)
+    errors: list[dict[str, str]] = dataclasses.field(default_factory=list)  # the first different ones
+
+    def note(self, call: Call) -> None:
+        """Keep why a call got no answer, unless it is known, or there is enough."""
+        if call.error is None or call.outcome == "allowed" or len(self.errors) >= _MAX_ERRORS:
+            return
+        error = {"why": call.error} if call.fix is None else {"why": call.error, "fix": call.fix}
+        if error not in self.errors:
+            self.errors.append(error)
 
     def as_json(self) -> dict[str, Any]:
-        return {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
+        return {key: value for key, value in dataclasses.asdict(self).items() if value not in (None, [])}
 
 
 class Tally:
@@ -82,6 +90,7 @@ class Tally:
         if target is None:
             target = self._target(key, call, origin)
         target.calls += 1
+        target.note(call)
         if call.unanswered is not None:
             target.unanswered = (target.unanswered or 0) + 1
         _count(target.operations, call.operation, _MAX_OPERATIONS)
@@ -104,8 +113,6 @@ class Tally:
                 url=call.target_url or origin,
                 expected=call.expected if call.outcome == "blocked" else None,
                 reason=call.reason if call.outcome == "blocked" else None,
-                error=call.error if call.outcome != "allowed" else None,
-                fix=call.fix if call.outcome == "blocked" else None,
                 suggestion=call.suggestion,
                 pid=call.pid,
                 program=call.program,

@@ -19,12 +19,15 @@ _WORDS = frozenset(("auth", "authentication", "otp", "pass", "pin", "sas", "sig"
 _WHOLE = frozenset(("session", "sid"))
 _HARMLESS = re.compile(r"key(?:words?|board)|monkey|rate-?limit.*|authenticate")
 
-_KEYS = "access|account|admin|api|auth|client|deploy|encryption|hmac|master|private|role|secret|service|session|shared"
+_KEYS = (
+    "access|account|admin|api|app|auth|client|deploy|encryption|hmac|license|master|private|role|secret|service|session"
+    "|shared|signing|ssh|subscription|webhook"
+)
 # Of a name in lower case without "-", "_", "." and spaces.
 _FIELD = re.compile(
     rf"(?:passw(?:or)?d|passphrase|passcode|pwd|token|credential|authorization|cookie|jwt|assertion|codeverifier"
     rf"|secret(?:binary|data|keybase|string|text|value)?|(?:device|auth|authorization)code"
-    rf"|(?:{_KEYS}|signing|ssh|webhook)key|(?:^|db|proxy|smtp|user)pass|^pin|^t?otp|^bearer|^auth)s?"
+    rf"|(?:{_KEYS})key|(?:^|db|proxy|smtp|user)pass|^pin|^t?otp|^bearer|^auth)s?"
     r"(?:confirmation|confirm|repeat|again|hash|\d{1,2})?$"
 )
 _CURSOR = re.compile(

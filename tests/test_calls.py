@@ -56,6 +56,33 @@ def test_a_line_has_what_is_known() -> None:
     assert calls.as_line(call(status=None))["status"] is None
 
 
+def test_texts_hold_no_credential_in_the_log_nor_in_what_is_counted(tmp_path: Path) -> None:
+    texts = ("session", "agent", "operation", "nearest", "unanswered", "error", "fix")
+    given = {name: f"{name}: GET /x?api_key=hunter2 with password=hunter2" for name in texts}
+    tally = Tally()
+    log = calls.CallLog(tmp_path / "calls.jsonl", tally)
+    log(call(outcome="blocked", url="https://me:hunter2@a.test/?token=hunter2", **given))
+    log.close()
+    for text in ((tmp_path / "calls.jsonl").read_text(), json.dumps(tally.as_json())):
+        assert "hunter2" not in text
+        assert "GET /x?api_key=[redacted] with password=[redacted]" in text
+    assert Tally.from_log(tmp_path / "calls.jsonl").as_json() == tally.as_json()
+
+
+@pytest.mark.parametrize("body", [b'{"a":NaN}', b"[1e999]", b"-Infinity", b"[" * 900 + b"]" * 900, b"[" * 20_000])
+def test_a_line_is_strict_json_whatever_a_body_is(tmp_path: Path, body: bytes) -> None:
+    log = calls.CallLog(tmp_path / "calls.jsonl", Tally())
+    log(call(request_body=body, request_headers=(("content-type", "application/json"),)))
+    log.close()
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    (text,) = (tmp_path / "calls.jsonl").read_text().splitlines()
+    shown = json.loads(text, parse_constant=refuse)["requestBody"]
+    assert shown == body.decode() or (isinstance(shown, list) and json.dumps(shown).encode() == body)
+
+
 def test_bodies() -> None:
     line = calls.as_line(
         call(

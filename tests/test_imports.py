@@ -34,7 +34,7 @@ LAYERS = [
     {"declared", "document", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness"},
     {"paths"},
-    {"folder", "match", "encoding", "redact"},
+    {"folder", "match", "encoding", "redact", "secret_names", "secret_text"},
     {"model"},
     {"errors"},
 ]

@@ -77,7 +77,7 @@ def test_counts_targets_and_sessions() -> None:
         "url": "https://logs.test/",
         "expected": False,
         "reason": "unclaimed",
-        "error": "No mock claims it.",
+        "errors": [{"why": "No mock claims it."}],
         "suggestion": {"name": "logs", "url": "https://logs.test/", "kind": "http"},
         "pid": 42,
         "program": "curl",
@@ -133,6 +133,13 @@ def test_an_upstream_that_could_not_be_reached_is_a_problem() -> None:
     ]
     (target,) = found["targets"]
     assert (target["calls"], target.keys() & {"reason", "error", "fix"}) == (3, set())
+
+
+def test_different_errors_of_one_target_are_kept_up_to_a_few() -> None:
+    given = [blocked("a.test", reason="authority", error=f"Host is {n}.test.", fix="f") for n in (0, 1, 0, *range(20))]
+    (target,) = tallied(*given)["targets"]
+    assert target["calls"] == 23
+    assert target["errors"] == [{"why": f"Host is {n}.test.", "fix": "f"} for n in range(5)]
 
 
 def test_names_without_end_take_bounded_memory() -> None:
