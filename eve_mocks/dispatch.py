@@ -5,7 +5,6 @@ The rule: each request ends in exactly one ``Call``, and any exception ends in a
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import datetime
 import logging
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from eve_mocks.advice import Advisor
 from eve_mocks.errors import MockError
+from eve_mocks.interruption import is_from_outside
 from eve_mocks.model import (
     URL,
     Answer,
@@ -161,10 +161,10 @@ class Dispatcher:
         exchange = Exchange(request, session=session.id, record=self._record)
         try:
             await self._answer(exchange, clean, session)
-        except asyncio.CancelledError:
-            exchange.finish(status=None, error="cancelled: the client hung up", cancelled=True)
-            raise
-        except Exception as error:
+        except BaseException as error:
+            if is_from_outside(error):
+                exchange.finish(status=None, error="cancelled: the client hung up", cancelled=True)
+                raise
             log.exception("blocked by an error inside eve-mocks")
             self._block(
                 exchange,
@@ -289,11 +289,13 @@ async def _ask(mock: Mock, request: Request, session: Session) -> Answer:
     except BadRequest as error:
         body = {"error": {"message": str(error)}}
         return Answer(response=Response(400, json=body), operation=f"{request.method} {request.path}")
-    except Exception as error:  # noqa: BLE001 - a mock is the user's code
+    except BaseException as error:
+        if is_from_outside(error):
+            raise
         return broken(mock, f"{request.method} {request.path}", error)
 
 
-def broken(mock: Mock, operation: str, error: Exception) -> Answer:
+def broken(mock: Mock, operation: str, error: BaseException) -> Answer:
     """The 500 of a mock that broke: it names the file and line, and fails the run."""
     if not isinstance(error, MockError):
         error = MockError(

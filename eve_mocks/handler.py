@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import Collecting, Mistakes, MockError
+from eve_mocks.interruption import is_from_outside
 from eve_mocks.match import did_you_mean, nearest
 from eve_mocks.model import BadRequest, Fault, Throw, ToolError
 
@@ -95,7 +96,9 @@ def telling(
         raise
     except MockError as error:
         raise error.at(*(folder.place(error) or (file, line)))  # noqa: B904 - the same error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_from_outside(error):
+            raise
         at, number = folder.place(error) or (file, line)
         if isinstance(error, ModuleNotFoundError):
             fix = f"Install it for the Python that runs eve-mocks ({sys.executable}), or put it below {folder.shown}."
@@ -121,7 +124,10 @@ def _nearest_name(error: BaseException) -> str | None:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or "without a message"
+    try:
+        return " ".join(str(error).split()) or "without a message"
+    except Exception:  # noqa: BLE001 - the text of an exception is made by user code too
+        return "with a message that cannot be made"
 
 
 def defined_at(function: Callable[..., Any]) -> tuple[str, int | None]:

@@ -181,21 +181,26 @@ def test_a_broken_mock_names_its_file_and_fails_the_call() -> None:
     assert ("eve-mocks", "error") in response.headers
 
 
-def test_a_mistake_of_a_kind_is_told_at_the_mock() -> None:
+@pytest.mark.parametrize("kind", [LookupError, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError])
+def test_a_mistake_of_a_kind_is_told_at_the_mock(kind: type[BaseException]) -> None:
     def fail() -> Answer:
-        raise LookupError("deep inside")
+        raise kind("deep inside")
 
     response, call = Dispatched(Odd(fail)).ask("https://odd.test/x")
-    assert (response.status, call.outcome) == (500, "error")
-    assert call.error == "mocks/odd.yaml:7: LookupError: deep inside"
+    assert (response.status, call.outcome, call.cancelled) == (500, "error", None)
+    assert call.error == f"mocks/odd.yaml:7: {kind.__name__}: deep inside"
 
 
-def test_an_exception_inside_eve_mocks_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ZeroDivisionError, GeneratorExit, asyncio.CancelledError])
+def test_an_exception_inside_eve_mocks_blocks(monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]) -> None:
+    def fail(_url: URL) -> None:
+        raise kind
+
     dispatched = Dispatched()
-    monkeypatch.setattr(dispatched.dispatcher, "resolve", lambda _url: 1 // 0)
+    monkeypatch.setattr(dispatched.dispatcher, "resolve", fail)
     response, call = dispatched.ask("https://shop.test/a")
     assert (response.status, call.outcome, call.reason) == (403, "blocked", "internal")
-    assert "ZeroDivisionError" in (call.error or "")
+    assert kind.__name__ in (call.error or "")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from eve_mocks import Fault, Throw, ToolError
 from eve_mocks.errors import MockError
 from eve_mocks.folder import Folder
 from eve_mocks.handler import Handler
+from eve_mocks.interruption import Interrupted
 from eve_mocks.model import BadRequest
 
 if TYPE_CHECKING:
@@ -148,6 +149,48 @@ def test_an_exception_with_several_lines_or_none_is_one_line() -> None:
         with pytest.raises(MockError) as caught:
             call(function)
         assert caught.value.message == f"the handler {function.__name__} raised {told}"
+
+
+async def cancels_its_own() -> None:
+    inner = asyncio.create_task(asyncio.Event().wait())
+    inner.cancel()
+    await inner
+
+
+async def raises(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda: raises(GeneratorExit()), "GeneratorExit"),
+        (lambda: raises(KeyboardInterrupt()), "KeyboardInterrupt"),
+        (lambda: raises(SystemExit(3)), "SystemExit"),
+        (lambda: raises(asyncio.CancelledError()), "CancelledError"),
+        (lambda: pytest.fail("no"), "Failed"),
+        (cancels_its_own, "CancelledError"),
+    ],
+)
+def test_what_is_no_exception_by_its_class_is_a_mistake_all_the_same(function: Any, told: str) -> None:
+    with pytest.raises(MockError) as caught:
+        call(function)
+    assert f" raised {told}: " in caught.value.message
+    assert caught.value.file == "tests/test_handler.py"
+
+
+def test_the_ctrl_c_of_a_person_is_no_mistake() -> None:
+    with pytest.raises(Interrupted):
+        call(lambda: raises(Interrupted()))
+
+
+def test_an_exception_without_a_text_is_told() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    with pytest.raises(MockError, match="raised Mute: with a message that cannot be made"):
+        call(lambda: raises(Mute()))
 
 
 def test_cancelling_a_handler_is_no_mistake() -> None:

@@ -36,7 +36,7 @@ LAYERS = [
     {"paths"},
     {"folder", "match", "encoding", "redact", "secret_names", "secret_text"},
     {"model"},
-    {"errors"},
+    {"errors", "interruption"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ONLY_IN = {

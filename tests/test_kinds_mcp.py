@@ -338,6 +338,23 @@ def passes_on():
 def breaks(args):
     return args["missing"]
 
+@tracker.tool
+async def cancels():
+    inner = asyncio.create_task(asyncio.sleep(60))
+    inner.cancel()
+    await inner
+
+@tracker.tool
+def quits():
+    raise KeyboardInterrupt
+
+@tracker.tool  # mapping
+def mapping():
+    class Odd(dict):
+        def items(self):
+            raise RuntimeError("no items")
+    return Odd(a=1)
+
 @tracker.tool  # dates
 def dates():
     return {{"due": [datetime.date(2026, 1, 1)]}}
@@ -379,6 +396,9 @@ def test_handlers_answer_with_results(mock, mode, tool, text, is_error):
     ("tool", "line", "told"),
     [
         pytest.param("breaks", "return args", "KeyError: 'missing'", id="raises"),
+        pytest.param("cancels", "await inner", "CancelledError", id="cancels a task of its own"),
+        pytest.param("quits", "raise KeyboardInterrupt", "KeyboardInterrupt", id="no Exception"),
+        pytest.param("mapping", "@tracker.tool  # mapping", "RuntimeError: no items", id="cannot be read"),
         pytest.param("dates", "@tracker.tool  # dates", "$.due[0] is of type date", id="not JSON"),
         pytest.param(
             "half", "@tracker.tool  # half", "content[0] of the result has no text", id="half a content block"

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
+from eve_mocks.interruption import is_from_outside
 from eve_mocks.kinds.mcp.results import Result, failed
 from eve_mocks.match import nearest
 from eve_mocks.model import BadRequest, Fault, Response, Throw, ToolError
@@ -53,28 +54,19 @@ class ToolCall:
             if problems := tool.input.problems(args):
                 return failed(f"Invalid arguments for {name}: {'; '.join(problems)}")
             value = await tool.answer({**self._offered, "args": lambda: args})
-            if value is NotImplemented:
-                self.missed = name
-                raise NoAnswer(f"No answer for {name}: its handler passed")
             if isinstance(value, Response):
                 return self._respond(tool, value)
-            return tool.complete(value)
+            if value is not NotImplemented:
+                return tool.complete(value)
         except (ToolError, Throw, BadRequest) as error:
             return failed(str(error))
         except Fault as error:
             self.fault = error.kind
             return failed(str(error))
-        except MockError as error:
-            return self.broken(name, error)
-        except (ValueError, RecursionError) as error:  # of json, or of a schema that refers to itself
-            return self.broken(
-                name,
-                MockError(
-                    f"{type(error).__name__}: {error}",
-                    why=f"the mock failed while it answered {name}",
-                    fix="Correct what it answers with.",
-                ),
-            )
+        except BaseException as error:  # noqa: BLE001 - a tool is the user's code
+            return self.broken(name, _mistake(name, error))
+        self.missed = name
+        raise NoAnswer(f"No answer for {name}: its handler passed")
 
     def broken(self, name: str, error: MockError) -> Result:
         """The result of a tool whose mock is wrong; the run fails for it."""
@@ -95,3 +87,16 @@ class ToolCall:
             return tool.complete(response.body.decode())
         self.response = response
         return failed(f"HTTP {response.status}")
+
+
+def _mistake(name: str, error: BaseException) -> MockError:
+    """What went wrong, also where it was no handler: in ``json``, or in a schema that refers to itself."""
+    if is_from_outside(error):
+        raise error
+    if isinstance(error, MockError):
+        return error
+    return MockError(
+        f"{type(error).__name__}: {error}",
+        why=f"the mock failed while it answered {name}",
+        fix="Correct what it answers with.",
+    )
