@@ -7,6 +7,7 @@ A name decides, not a value; see ``secret_names``. Here is where names stand in 
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import math
 import re
@@ -31,6 +32,7 @@ _FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
 # Browsers have no other place for the credential of a WebSocket.
 _SUBPROTOCOL = re.compile(r"((?:key|token|bearer|jwt|auth|secret)[\w-]*[.,]\s*).+", re.IGNORECASE)
 _SCHEME = re.compile(r"(bearer|basic|token|apikey|negotiate|digest)[ \t]+[^\s=\"]+=*", re.IGNORECASE)
+_TEXT_TYPE = re.compile(r"text/.*|.*(?:json|xml|javascript|form-urlencoded|yaml)")
 _SCHEMA_TYPES = frozenset(("string", "object", "array", "number", "integer", "boolean", "null"))
 _SCHEMA_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
 _ARGUMENT = re.compile(r"(?P<name>-*[\w.-]+)(?P<mark>[:=]\s*)(?P<value>.+)", re.DOTALL)
@@ -114,15 +116,12 @@ def body(content: bytes, media_type: str, encoding: str = "") -> tuple[Json, boo
     kept = content[:BODY_LIMIT]
     media_type = media_type.partition(";")[0].strip().lower()
     multipart = media_type.startswith("multipart/")
-    try:
-        # A cut may have split a character; nothing else may be wrong with text.
-        shown = kept.decode("utf-8", "replace" if multipart else "strict")
-    except UnicodeDecodeError as error:
-        if not (cut and error.start > len(kept) - 4):
-            if encoding and encoding != "identity":
-                return f"[not recorded: content-encoding {encoding}]", True
-            return f"data:{media_type or 'application/octet-stream'};base64,{base64.b64encode(kept).decode()}", cut
-        shown = kept[: error.start].decode()
+    packed = encoding not in ("", "identity")
+    shown = kept.decode("utf-8", "replace") if multipart else _as_text(kept, media_type, cut=cut, packed=packed)
+    if shown is None:
+        if packed:
+            return f"[not recorded: content-encoding {encoding}]", True
+        return f"data:{media_type or 'application/octet-stream'};base64,{base64.b64encode(kept).decode()}", cut
     if not cut and (media_type.endswith("json") or shown.lstrip()[:1] in ("{", "[")):
         try:
             return value(json.loads(shown, parse_constant=_refuse, parse_float=_finite)), False
@@ -142,6 +141,17 @@ def _refuse(word: str) -> float:
 
 def _finite(word: str) -> float:
     return number if math.isfinite(number := float(word)) else _refuse(word)
+
+
+def _as_text(kept: bytes, media_type: str, *, cut: bool, packed: bool) -> str | None:
+    """The text of a body; None where it is none. A cut may have split a character."""
+    is_text = bool(_TEXT_TYPE.fullmatch(media_type)) and not packed
+    encoding = json.detect_encoding(kept) if is_text else "utf-8"
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(kept, final=not cut)
+    except UnicodeDecodeError:
+        # Names are ASCII in nearly every encoding, and nothing could be redacted in bytes.
+        return kept.decode("latin-1") if is_text else None
 
 
 def _gunzip(content: bytes) -> bytes:

@@ -34,7 +34,7 @@ _TOLD = re.compile(_QUOTED + r"""|[^\s,}"'\\]{1,4096}(?=[ \t\r]*(?:$|[,}"'\\]))"
 _FIELD_LINE = re.compile(r"(?:proxy-|x-[\w-]{0,40})?authorization|(?:set-)?cookie2?", re.IGNORECASE)
 _LINE = re.compile(r"""[^"'\\\r\n]+""")
 _SCHEME = re.compile(
-    r"""\b(bearer|basic)[ \t]+(?!\w+=[^=\s])(?=[^\s"',;]*\d|[^\s"',;]{20}|\S*=)[\w.~+/=-]{8,}""", re.IGNORECASE
+    r"""\b(bearer|basic)[ \t]+(?!\w+=["']?[\w/])(?=[^\s"',;]*\d|[^\s"',;]{20}|\S*=)[\w.~+/=-]{8,}""", re.IGNORECASE
 )
 
 _TAG = re.compile(r"<\w[^<>]{0,1000}>")
