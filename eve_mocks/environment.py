@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 RUN = "EVE_MOCKS_RUN"
 # Read by the Python preload.
 BUNDLE = "EVE_MOCKS_CA_BUNDLE"
+# Read by the Node preload.
+PROXY = "EVE_MOCKS_PROXY"
 
 _PRELOAD = Path(__file__).parent / "preload"
 NODE_PRELOAD = _PRELOAD / "node.cjs"
@@ -100,7 +102,7 @@ def trusted_files(given: Mapping[bytes, bytes]) -> list[Path]:
 def extend(given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str) -> dict[bytes, bytes]:
     """The environment of a command whose proxy listens on a port of loopback."""
     proxy = f"http://127.0.0.1:{port}"
-    ours = {RUN: run, BUNDLE: str(trust.bundle), "NODE_USE_ENV_PROXY": "1"}
+    ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1"}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy
     for name in map(os.fsdecode, given):

@@ -152,6 +152,15 @@ class TestRequests:
             client.sendall(request("GET", "/a", CLOSE, host="plain.test"))
             assert b'"http://plain.test/a"' in read_all(client)
 
+    def test_a_quiet_connect_is_not_answered(self, proxy):
+        running = proxy([FunctionMock("http://plain.test/", echo)])
+        with running.connect() as client:
+            client.sendall(b"CONNECT plain.test:80 HTTP/1.1\r\nHost: plain.test:80\r\nx-eve-mocks-quiet: 1\r\n\r\n")
+            client.sendall(request("GET", "/a", CLOSE, host="plain.test"))
+            answer = read_all(client)
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert json_of(answer)["url"] == "http://plain.test/a"
+
     def test_http_1_0_without_host(self, proxy):
         answer = proxy().ask(b"GET /v1/x HTTP/1.0\r\n\r\n")
         assert json_of(answer)["path"] == "/v1/x"

@@ -45,6 +45,8 @@ _PIPELINE_LIMIT = 256 * 1024
 _LINGER = 1.0
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 # Between the client and a proxy (RFC 9110, section 7.6.1, and the older Proxy-Connection).
+# A CONNECT with it gets no answer: our own preload sends it, and goes on as if the server itself had been reached.
+QUIET = "x-eve-mocks-quiet"
 HOP_HEADERS = ("proxy-authorization", "proxy-connection")
 
 
@@ -56,7 +58,7 @@ class Lanes(Protocol):
 
     def peer(self, connection: Connection) -> Peer: ...
     def keep(self, task: asyncio.Task[None]) -> None: ...
-    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes) -> None: ...
+    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes, *, quiet: bool) -> None: ...
     def pass_on(self, transport: asyncio.Transport, connection: Connection, data: bytes) -> None: ...
     def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None: ...
 
@@ -202,7 +204,7 @@ class Http1(asyncio.Protocol):
                 headers = headers.without(*HOP_HEADERS)
         method, raw_target = event.method.decode("ascii"), event.target.decode("ascii")
         if method == "CONNECT":
-            self._connect(raw_target, connection)
+            self._connect(raw_target, connection, quiet=QUIET in headers)
             return
         refused = None
         try:
@@ -222,13 +224,13 @@ class Http1(asyncio.Protocol):
             if self.conn.they_are_waiting_for_100_continue:
                 self._expect(self._incoming)
 
-    def _connect(self, authority: str, connection: Connection) -> None:
+    def _connect(self, authority: str, connection: Connection, *, quiet: bool) -> None:
         if connection.host is not None:
             raise BadTarget("CONNECT inside a connection to an upstream")
         host, port = parse_authority(authority)
         self._over = True
         rest = self.conn.trailing_data[0]
-        self._lanes.tunnel(self.transport, dataclasses.replace(connection, host=host, port=port), rest)
+        self._lanes.tunnel(self.transport, dataclasses.replace(connection, host=host, port=port), rest, quiet=quiet)
 
     def _expect(self, incoming: Incoming) -> None:
         if incoming.refused is not None or not self._lanes.dispatcher.reads_body(incoming.request):

@@ -173,13 +173,14 @@ class Listener:
 
     # The lanes.
 
-    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes) -> None:
-        """What follows a CONNECT."""
+    def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes, *, quiet: bool) -> None:
+        """What follows a CONNECT; a quiet one is not answered."""
+        greeting = b"" if quiet else _TUNNELLED
         assert connection.host is not None  # noqa: S101 - CONNECT names one
         if is_loopback(connection.host):
-            self._relay(transport, connection.host, connection.port, greeting=_TUNNELLED, data=rest)
+            self._relay(transport, connection.host, connection.port, greeting=greeting, data=rest)
             return
-        transport.write(_TUNNELLED)
+        transport.write(greeting)
         _hand_over(transport, FirstBytes(self, connection), rest)
 
     def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None:

@@ -29,15 +29,15 @@ _TOLD = (
     (r"java", "JAVA_TOOL_OPTIONS", "a trust store of its own"),
     (r"nix.*", "NIX_SSL_CERT_FILE", ""),
 )
-_ANY = ("SSL_CERT_FILE", "a list of its own")
+_ANY = ("SSL_CERT_FILE, or NODE_EXTRA_CA_CERTS for Node", "a list of its own")
 
 
 def explain(error: ssl.SSLError | None, program: str | None) -> tuple[str, str]:
     """What happened, and the fix for the program's runtime. ``error`` is None where it hung up without a word.
 
-    ``program`` is None where it cannot be seen, which is so where it has ended by now.
+    ``program`` is None where it cannot be seen, which is so where its connection is gone by now.
     """
-    who = program or "A client, which has ended since,"
+    who = program or "A client, of which no more can be seen now,"
     if error is not None and not _DISTRUST.search(error.reason or ""):
         return f"{who} and the proxy could not agree on TLS: {error.reason or error}.", "Have it speak TLS 1.2 or 1.3."
     variables, instead = next((found for pattern, *found in _TOLD if re.fullmatch(pattern, program or "")), _ANY)
