@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import functools
 import json
 import math
 import re
@@ -51,6 +52,7 @@ def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)  # most fields of a connection are the same with each request
 def _field_value(name: str, value: str) -> str:
     if name == "host":
         return f"{REDACTED}@{value.rpartition('@')[2]}" if "@" in value else value

@@ -30,7 +30,10 @@ _PAIR = re.compile(r"(?<![\w.%$-])(?P<name>[\w.%$-]{1,80})[ \t]{0,4}(?P<mark>=(?
 _QUOTED = r""""[^"\n]*"?|'[^'\n]*'?"""
 _ASSIGNED = re.compile(_QUOTED + r"""|[^\s&;,"'<>\\()\[\]{}]+""")
 # After a colon there may be prose, unless the value is all that there is.
-_TOLD = re.compile(_QUOTED + r"""|[^\s,}"'\\]{1,4096}(?=[ \t\r]*(?:$|[,}"'\\]))""", re.MULTILINE)
+_TOLD = re.compile(
+    _QUOTED + r"""|(?:(?<=[ \t])[^\s,}"'\\]{1,4096}+|[^\s,}"'\\:]{1,4096}+)(?=[ \t\r]*(?:$|[,}"'\\]))""",
+    re.MULTILINE,
+)
 _FIELD_LINE = re.compile(r"(?:proxy-|x-[\w-]{0,40})?authorization|(?:set-)?cookie2?", re.IGNORECASE)
 _LINE = re.compile(r"""[^"'\\\r\n]+""")
 _SCHEME = re.compile(
@@ -44,7 +47,8 @@ _ELEMENT = re.compile(r"<(?:[\w.-]{1,80}:)?(?P<name>[\w.-]{1,80})(?:\s[^<>]{0,10
 _CONTENT = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|[^<]+", re.DOTALL)
 
 _PART = re.compile(
-    r'(?<![\w*])name="?(?P<name>[^";\r\n]{1,80})"?[^\r\n]{0,500}(?:\r?\n[^\r\n]{1,500}){0,8}\r?\n\r?\n', re.IGNORECASE
+    r'(?<![\w*])name="?+(?P<name>[^";\r\n]{1,80}+)"?+[^\r\n]{0,500}+(?:\r?\n[^\r\n]{1,500}+){0,8}+\r?\n\r?\n',
+    re.IGNORECASE,
 )
 _PART_CONTENT = re.compile(r".*?(?=\r?\n--|\Z)", re.DOTALL)
 

@@ -176,8 +176,20 @@ def test_a_cut_document_is_text_without_secrets() -> None:
         'name="token"\n' * 5000,
         "[" * 65000,
         "&=" * 32000,
+        "password:" * 7000 + " x",
+        '"password":["' * 5000,
+        "'password':{" * 5000,
+        '\\"password\\":' * 5000,
+        '"' + " " * 65000,
+        "name=" * 13000,
+        "<a name=token " * 4500,
+        "<password><![CDATA[" * 3400,
+        "bearer \t" * 8000,
+        "Basic AAAA= " * 5000,
+        "x-authorization" * 4000 + ":",
+        "state=&code=" * 5000,
     ],
-    ids=range(8),
+    ids=range(20),
 )
 @pytest.mark.parametrize("media_type", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"])
 def test_no_text_takes_long(hostile: str, media_type: str) -> None:
