@@ -7,6 +7,7 @@ had set is extended where that is possible, replaced where it would lead past th
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,12 +15,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eve_mocks.ca import SYSTEM_FOLDERS, TRUST_STORE_PASSWORD
+from eve_mocks.trust import SYSTEM_FOLDERS, TRUST_STORE_PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eve_mocks.ca import Trust
+    from eve_mocks.trust import Trust
 
 # Tells that a process is inside a run; read by a run that is started there.
 RUN = "EVE_MOCKS_RUN"
@@ -63,6 +64,7 @@ _OTHER_PROXY = re.compile(
     r"((npm_config_|global_agent_|yarn_)(https?_?)?|(https?|ftp|wss?|grpc|socks5?)_)proxy", re.IGNORECASE
 )
 _OTHER_NO_PROXY = re.compile(r"(npm_config_|global_agent_|yarn_)?no_?(grpc_)?proxy", re.IGNORECASE)
+_COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 # A project's own value goes first, even an empty one.
 _DEFAULTS = {"EVE_TELEMETRY_DISABLED": "1", "NO_UPDATE_NOTIFIER": "1", "DO_NOT_TRACK": "1"}
 
@@ -86,6 +88,20 @@ class Upstream:
             first("https_proxy", "HTTPS_PROXY") or everything or None,
             first("no_proxy", "NO_PROXY"),
         )
+
+
+def of_the_caller() -> dict[bytes, bytes]:
+    """The environment that this process was given. Python adds LC_CTYPE where no locale is set (PEP 538)."""
+    given = dict(os.environb)
+    if given.get(b"LC_CTYPE") in _COERCED:
+        with contextlib.suppress(OSError):
+            at_first = Path("/proc/self/environ").read_bytes().split(b"\0")
+            given.pop(b"LC_CTYPE")
+            for entry in at_first:
+                name, _, value = entry.partition(b"=")
+                if name == b"LC_CTYPE":
+                    given[name] = value
+    return given
 
 
 def trusted_files(given: Mapping[bytes, bytes]) -> list[Path]:

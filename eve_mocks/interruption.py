@@ -17,7 +17,7 @@ class Interrupted(KeyboardInterrupt):
 
 def heed_ctrl_c() -> None:
     """From here on SIGINT raises ``Interrupted``, unless the caller has it ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
 
 

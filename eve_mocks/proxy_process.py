@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING, Any, Self
 from eve_mocks.errors import MockError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+# The path of this process, and not what PYTHONPATH would make of it: modules of the project are not ours. Nor is its
+# sitecustomize to run there.
+_START = "import sys; sys.path[:] = sys.argv[3:]; from eve_mocks.proxy.__main__ import main; sys.exit(main())"
 _BACKLOG = 4096  # connections of the command that may come before the proxy listens
 _START_LIMIT = 60.0
 _FINISH_LIMIT = 15.0
@@ -68,8 +71,8 @@ class ProxyProcess:
         written = _open_output(output)
         self._pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-P", "-m", "eve_mocks.proxy", str(listener), str(control)],
-            os.environb,
+            [sys.executable, "-P", "-c", _START, str(listener), str(control), *sys.path],
+            {name: value for name, value in os.environb.items() if name != b"PYTHONPATH"},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, written, 1),
@@ -80,7 +83,9 @@ class ProxyProcess:
         os.close(written)
         os.set_inheritable(listener, False)
         self._its_control.close()
-        threading.Thread(target=self._listen, daemon=True).start()
+        with _signals_for_the_main_thread():
+            threading.Thread(target=self._listen, daemon=True).start()
+        settings = {**settings, "pythonPath": os.environ.get("PYTHONPATH")}
         with contextlib.suppress(OSError):
             self._control.sendall(json.dumps(settings).encode() + b"\n")
 
@@ -123,13 +128,27 @@ class ProxyProcess:
             if self._output is not None:
                 said = self._output.read_text(errors="replace")[-_SHOWN_OUTPUT:].strip().rpartition("\n")[2]
         error = self._heard.get("error", {})
-        ended = "ended before the command did" if self._done.is_set() else "gave no result in time"
+        if self._done.is_set():
+            message = f"the proxy ended before the command did{self._how_it_ended()}, so calls were refused"
+        else:
+            message = "the proxy gave no result in time, so calls may be missing here"
+            error = error or self._heard.get("busy", {})
         return Problem(
-            message=f"the proxy {ended}, so calls were refused",
+            message=message,
             why=". ".join(filter(None, (error.get("message"), error.get("why")))) or said or "it said nothing",
             fix=error.get("fix") or "Run it again; if it stays so, report it with the run's output.log.",
             fails=True,
         )
+
+    def _how_it_ended(self) -> str:
+        if self._pid is None:
+            return ""
+        status = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if status is None or status.si_status == 0:
+            return ""
+        if status.si_code == os.CLD_EXITED:
+            return f" (exit code {status.si_status})"
+        return f" ({signal.Signals(status.si_status).name})"
 
     def _kill(self) -> None:
         if self._pid is not None:
@@ -137,6 +156,16 @@ class ProxyProcess:
                 os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._pid = None
+
+
+@contextlib.contextmanager
+def _signals_for_the_main_thread() -> Iterator[None]:
+    """A thread that is started here takes no signal: Python heeds it in the main thread, which would not wake up."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _open_output(path: Path) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 import types
 from typing import TYPE_CHECKING
 
+from eve_mocks import exits
 from eve_mocks.declared import Declared, noting
 from eve_mocks.handler import telling
+from eve_mocks.silence import turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ def _draft(value: Declared, folder: Folder) -> Callable[[str], Mock | Passage]:
 
 
 def _run(file: Path, folder: Folder) -> types.ModuleType:
+    exits.guard()
     module = types.ModuleType(f"{folder.path.name}:{file.stem}")
     module.__file__ = str(file)
     sys.modules[module.__name__] = module  # dataclasses and pickle look for a class's module there
@@ -88,27 +90,10 @@ def _apart(folder: Folder) -> Iterator[None]:
     before = sys.stdin, sys.dont_write_bytecode
     sys.stdin, sys.dont_write_bytecode = None, True
     try:
-        with contextlib.redirect_stdout(sys.stderr), _descriptor(1, like=2):
+        with contextlib.redirect_stdout(sys.stderr), turned(1, 2):
             yield
     finally:
         sys.stdin, sys.dont_write_bytecode = before
-
-
-@contextlib.contextmanager
-def _descriptor(number: int, *, like: int) -> Iterator[None]:
-    """Turn a descriptor to where another leads, for what child processes and C libraries write."""
-    try:
-        kept = os.dup(number)
-    except OSError:  # closed by the caller: nothing can reach it
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):
-            os.dup2(like, number)
-        yield
-    finally:
-        os.dup2(kept, number)
-        os.close(kept)
 
 
 def _forget(folder: Folder) -> None:

@@ -10,11 +10,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
-from eve_mocks import archive, ca, child, environment, redact, render, report
+from eve_mocks import archive, ca, child, environment, redact, render, report, trust
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
 from eve_mocks.proxy_process import ProxyProcess
 from eve_mocks.session import BadSession, session_id
+from eve_mocks.silence import silenced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +41,15 @@ def run(plan: Plan) -> int:
     """Run a command and return the exit code (contract, section 1). Raises ``MockError``, or a group of them."""
     not_contained = _why_not_contained(plan)
     _check_session(plan.session)
-    mocks = load(plan.folder, shown=plan.shown)
+    with silenced():
+        mocks = load(plan.folder, shown=plan.shown)
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
-    given = dict(os.environb)
+    given = environment.of_the_caller()
     with ProxyProcess() as proxy:
         folder = archive.open_run(started)
-        authority, trust = _trust(folder, environment.trusted_files(given))
+        authority, trusted, untrusted = _trust(folder, environment.trusted_files(given))
         begun = report.begin(
             command=redact.command(plan.command),
             started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -57,8 +59,8 @@ def run(plan: Plan) -> int:
         )
         with contextlib.suppress(OSError):  # told at the end, if it is still so
             folder.write(begun)
-        proxy.start(_settings(plan, folder, authority, trust, given), folder.output)
-        command_environment = environment.extend(given, port=proxy.port, trust=trust, run=folder.path.name)
+        proxy.start(_settings(plan, folder, authority, trusted, given), folder.output)
+        command_environment = environment.extend(given, port=proxy.port, trust=trusted, run=folder.path.name)
         try:
             with child.started(plan.command, command_environment) as command:
                 child_exit = command.wait()
@@ -66,7 +68,7 @@ def run(plan: Plan) -> int:
         except child.CannotStart:
             archive.discard(folder)
             raise
-    problems = [*filter(None, (failure, folder.problem)), *mocks.problems]
+    problems = [*filter(None, (failure, folder.problem)), *untrusted, *mocks.problems]
     ended = report.end(
         report.with_calls(begun, _calls(tally, folder, failure), problems),
         child_exit=child_exit,
@@ -99,20 +101,35 @@ def _check_session(text: str) -> None:
         ) from error
 
 
-def _trust(folder: RunFolder, files: list[Path]) -> tuple[ca.CA, ca.Trust]:
-    """The user's authority; one of this run alone where the user's folder cannot be written."""
-    for place in (ca.data_folder(), folder.path):
-        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the user has no home
-            authority = ca.ensure_ca(place)
-            return authority, ca.ensure_trust(place, authority, files)
+def _trust(folder: RunFolder, files: list[Path]) -> tuple[ca.CA, trust.Trust, list[Problem]]:
+    """The user's authority; one of this run alone where the user's folder cannot be written. And what was wrong."""
+    reasons = []
+    for place in (ca.data_folder, lambda: folder.path):
+        try:
+            authority = ca.ensure_ca(place())
+            trusted = trust.ensure_trust(place(), authority, files)
+        except OSError as error:
+            reasons.append(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        else:
+            return authority, trusted, [_passed_over(each) for each in trusted.passed_over]
     raise MockError(
         "the certificates of the run cannot be written",
-        why=f"neither {ca.data_folder()} nor {folder.path} takes a new file",
+        why="; ".join(reasons),
         fix="Make room on the disk, or set XDG_DATA_HOME to a folder that you may write.",
     )
 
 
-def _settings(plan: Plan, folder: RunFolder, authority: ca.CA, trust: ca.Trust, given: dict[bytes, bytes]) -> Report:
+def _passed_over(what: str) -> Problem:
+    return Problem(
+        message=f"not all certificates that the environment names are trusted: {what}",
+        why="a client that reads a damaged certificate reads none of a file, so it was left out",
+        fix="Correct that file, or the variable that names it, such as SSL_CERT_FILE.",
+    )
+
+
+def _settings(
+    plan: Plan, folder: RunFolder, authority: ca.CA, trusted: trust.Trust, given: dict[bytes, bytes]
+) -> Report:
     upstream = environment.Upstream.of(given)
     return {
         "folder": str(plan.folder),
@@ -123,7 +140,7 @@ def _settings(plan: Plan, folder: RunFolder, authority: ca.CA, trust: ca.Trust, 
         "ca": str(authority.path),
         "upstreamProxies": dataclasses.asdict(upstream),
         # With our own authority in it, an outer run is a trusted upstream of an inner one.
-        "upstreamCa": str(trust.bundle),
+        "upstreamCa": str(trusted.bundle),
     }
 
 

@@ -1,27 +1,25 @@
-"""The user's CA, and what trusts it."""
+"""The user's certificate authority."""
 
 from __future__ import annotations
 
 import datetime
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs12
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from eve_mocks import ca
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-def blocks(path: Path) -> list[bytes]:
-    return re.findall(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", path.read_bytes(), re.DOTALL)
 
 
 def test_it_is_made_once_and_kept(tmp_path: Path) -> None:
@@ -54,22 +52,68 @@ def test_many_at_once_agree(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["ca.pem"]
 
 
-def soon_over(text: str) -> str:
-    in_a_week = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=7)
-    return re.sub(r"valid until \S+", f"valid until {in_a_week:%Y-%m-%d}", text)
+def with_the_certificate_of_another(text: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        other = ca.ensure_ca(Path(folder)).certificate_pem.decode()
+    return text[: text.index("-----BEGIN CERTIFICATE")] + other
 
 
 @pytest.mark.parametrize(
     "spoil",
-    [lambda _: "", lambda text: text[:300], lambda text: text.replace("PRIVATE", "LOST"), soon_over],
-    ids=["empty", "half", "no key", "soon over"],
+    [
+        lambda _: "",
+        lambda text: text[:300],
+        lambda text: text.replace("PRIVATE", "LOST"),
+        lambda text: re.sub("valid until ....-..-..", "valid until 2030-13-45", text),
+        lambda text: text.replace("A", "B"),
+        lambda text: text.replace("\n-----END CERTIFICATE", "!!!!\n-----END CERTIFICATE"),
+        with_the_certificate_of_another,
+    ],
+    ids=["empty", "half", "no key", "no date", "other letters", "no base64", "key and certificate of two"],
 )
 def test_one_that_cannot_be_used_is_made_anew(tmp_path: Path, spoil: Callable[[str], str]) -> None:
     first = ca.ensure_ca(tmp_path)
-    first.path.write_text(spoil(first.path.read_text()))
+    spoilt = spoil(first.path.read_text())
+    first.path.write_text(spoilt)
     second = ca.ensure_ca(tmp_path)
     assert second.certificate_pem != first.certificate_pem
     assert ca.ensure_ca(tmp_path) == second
+    assert (tmp_path / "ca.pem.old").read_text() == spoilt
+    assert (tmp_path / "ca.pem.old").stat().st_mode & 0o777 == 0o600
+
+
+def test_one_that_is_soon_over_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(ca, "_LIFETIME", datetime.timedelta(days=7))
+        with pytest.raises(OSError, match="reads differently"):
+            ca.ensure_ca(tmp_path)
+    assert x509.load_pem_x509_certificate(ca.ensure_ca(tmp_path).certificate_pem).not_valid_after_utc.year > 2030
+    assert (tmp_path / "ca.pem.old").exists()
+
+
+@pytest.mark.parametrize("other", ["folder", "dangling"])
+def test_what_is_no_file_gives_way(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "ca.pem"
+    path.mkdir() if other == "folder" else path.symlink_to("nowhere")
+    assert ca.ensure_ca(tmp_path) == ca.ensure_ca(tmp_path)
+    assert path.is_file()
+
+
+def test_a_pipe_in_its_place_is_no_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca.pem")
+    with pytest.raises(OSError, match=r"not a regular file: .*ca\.pem"):
+        ca.ensure_ca(tmp_path)
+
+
+@pytest.mark.parametrize("home", [None, "relative"])
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    if home is not None:
+        monkeypatch.setenv("HOME", home)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    with pytest.raises(OSError, match=r"HOME is not|no home folder"):
+        ca.data_folder()
 
 
 def test_a_key_that_others_can_read_is_closed(tmp_path: Path) -> None:
@@ -102,38 +146,3 @@ def test_where_it_is_kept(
     for name, value in (environment | {"HOME": "/home/me"}).items():
         monkeypatch.setenv(name, value)
     assert ca.data_folder() == Path(expected)
-
-
-def test_the_bundle_has_everything_once(tmp_path: Path) -> None:
-    made = ca.ensure_ca(tmp_path / "mine")
-    other = ca.ensure_ca(tmp_path / "other")
-    roots = ca.ensure_trust(tmp_path, made, [])
-    trust = ca.ensure_trust(tmp_path, made, [other.path, tmp_path / "missing.pem", other.path, tmp_path])
-    assert roots.bundle != trust.bundle
-    found = blocks(trust.bundle)
-    assert len(found) == len(set(found)) == len(blocks(roots.bundle)) + 1
-    assert {made.certificate_pem.strip(), other.certificate_pem.strip()} < set(found)
-    assert b"PRIVATE" not in trust.bundle.read_bytes()
-    # What an outer run hands to an inner one adds nothing.
-    assert ca.ensure_trust(tmp_path, made, [trust.bundle]) == trust
-
-
-def test_a_bundle_that_was_spoilt_is_written_again(tmp_path: Path) -> None:
-    made = ca.ensure_ca(tmp_path)
-    trust = ca.ensure_trust(tmp_path, made, [])
-    whole = trust.bundle.read_bytes()
-    trust.bundle.write_bytes(b"")
-    trust.java_store.unlink()
-    assert ca.ensure_trust(tmp_path, made, []) == trust
-    assert trust.bundle.read_bytes() == whole
-    assert trust.java_store.exists()
-
-
-@pytest.mark.filterwarnings("ignore:Parsed a serial number")  # of a root that is older than the rule
-def test_javas_store_has_the_same(tmp_path: Path) -> None:
-    made = ca.ensure_ca(tmp_path)
-    trust = ca.ensure_trust(tmp_path, made, [])
-    store = pkcs12.load_pkcs12(trust.java_store.read_bytes(), ca.TRUST_STORE_PASSWORD.encode())
-    assert len(store.additional_certs) == len(blocks(trust.bundle))
-    last = store.additional_certs[-1].certificate
-    assert last == x509.load_pem_x509_certificate(made.certificate_pem)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eve_mocks.ca import Trust
 from eve_mocks.environment import NODE_PRELOAD, PYTHON_PRELOAD, Upstream, extend, trusted_files
+from eve_mocks.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

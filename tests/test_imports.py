@@ -21,10 +21,13 @@ PACKAGE = Path(eve_mocks.__file__).parent
 
 # From the shell to the core. Inside a layer imports only have to be free of cycles.
 LAYERS = [
+    {"console"},
     {"__main__", "cli", "pytest_plugin"},
     {"run", "scaffold", "render"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
-    {"load", "connections", "ca", "environment"},
+    {"load", "connections", "environment"},
+    {"trust"},
+    {"ca"},
     {"doubts"},
     {"dispatch", "report", "calls"},
     {"router", "session", "advice", "signin", "python_file"},
@@ -36,7 +39,7 @@ LAYERS = [
     {"paths"},
     {"folder", "match", "encoding", "redact", "secret_names", "secret_text"},
     {"model"},
-    {"errors", "interruption"},
+    {"errors", "exits", "files", "interruption", "silence"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ONLY_IN = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eve_mocks import environment
-from eve_mocks.ca import Trust
+from eve_mocks.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,17 +14,21 @@ import logging
 import os
 import resource
 import secrets
+import signal
 import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eve_mocks.advice import Advisor
 from eve_mocks.calls import CallLog
 from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
+from eve_mocks.exits import leave
+from eve_mocks.folder import Folder
 from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.load import load, names
+from eve_mocks.proxy import stuck
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import Listener
@@ -33,6 +37,9 @@ from eve_mocks.proxy.upstream import Upstreams
 from eve_mocks.report import Tally
 from eve_mocks.router import Router
 from eve_mocks.session import Sessions
+
+if TYPE_CHECKING:
+    import threading
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +53,7 @@ class Settings:
     eve_dev: bool
     ca: Path
     upstreams: Upstreams
+    python_path: str | None
 
     @classmethod
     def parse(cls, line: str) -> Settings:
@@ -58,6 +66,7 @@ class Settings:
             eve_dev=given["eveDev"],
             ca=Path(given["ca"]),
             upstreams=Upstreams(given.get("upstreamProxies"), given.get("upstreamCa")),
+            python_path=given.get("pythonPath"),
         )
 
 
@@ -78,6 +87,8 @@ class Control:
 
 async def serve(settings: Settings, sock: socket.socket, control: Control) -> None:
     """Serve until the wrapper says ``finish``. Raises ``MockError`` where the mocks are wrong."""
+    if settings.python_path is not None:
+        os.environ["PYTHONPATH"] = settings.python_path  # for programs that a mock starts; it was not there for us
     mocks = load(settings.folder, shown=settings.folder_name)
     if mocks.errors:
         raise mocks.errors[0]
@@ -102,31 +113,34 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
         carrier.prepare()
     reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
     watching = asyncio.create_task(reloading.watch())
-    await _finish(control)
+    timer = await _finish(control, Folder.at(settings.folder, settings.folder_name))
     watching.cancel()
     await listener.stop()
+    timer.cancel()
     record.close()
     report = tally.as_json()
     report["problems"] += reloading.problems
     control.send({"report": report})
 
 
-async def _finish(control: Control) -> None:
+async def _finish(control: Control, folder: Folder) -> threading.Timer:
     """Wait for ``finish``, on a thread that a busy loop does not keep waiting."""
-    line = await asyncio.get_running_loop().run_in_executor(None, functools.partial(_read_or_die, control))
-    if "finish" not in json.loads(line):
-        raise ValueError(f"the wrapper said {line!r}")
+
+    def wait() -> threading.Timer:
+        line = control.read()
+        if not line:
+            leave(1)
+        if "finish" not in json.loads(line):
+            raise ValueError(f"the wrapper said {line!r}")
+        return stuck.watch(folder, lambda error: control.send({"busy": error.as_json()}))
+
+    return await asyncio.get_running_loop().run_in_executor(None, wait)
 
 
-def _read_or_die(control: Control) -> str:
-    line = control.read()
-    if not line:
-        os._exit(1)
-    return line
-
-
-def main(listen_fd: int, control_fd: int) -> int:
+def main() -> int:
     """Run the proxy on two inherited file descriptors."""
+    listen_fd, control_fd = map(int, sys.argv[1:3])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt here is a mock's
     os.dup2(sys.stderr.fileno(), 1)  # what mock files print does not belong to the command's output
     logging.basicConfig(level=logging.ERROR, format="eve-mocks: %(message)s")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -147,4 +161,4 @@ def main(listen_fd: int, control_fd: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main())
