@@ -30,6 +30,10 @@ _PARAMETER = re.compile(r"(?<=[?&#;])([^?&#=\s;]{1,200})=[^&#\s\"'<>\\]*")
 # What else is asked where OAuth gives or takes a code (RFC 6749, section 4.1).
 _BESIDE_CODE = re.compile(r"(?:^|[?&#])(?:state|grant_type|redirect_uri|client_id)=")
 _FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
+_SHAPES = {
+    "host": re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d*)?"),
+    "x-eve-mocks-session": re.compile(r"[\w.:@+=~-]+"),
+}
 # Browsers have no other place for the credential of a WebSocket.
 _SUBPROTOCOL = re.compile(r"((?:key|token|bearer|jwt|auth|secret)[\w-]*[.,]\s*).+", re.IGNORECASE)
 _SCHEME = re.compile(r"(bearer|basic|token|apikey|negotiate|digest)[ \t]+[^\s=\"]+=*", re.IGNORECASE)
@@ -54,8 +58,9 @@ def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
 
 @functools.lru_cache(maxsize=4096)  # most fields of a connection are the same with each request
 def _field_value(name: str, value: str) -> str:
-    if name == "host":
-        return f"{REDACTED}@{value.rpartition('@')[2]}" if "@" in value else value
+    if name in _SHAPES:  # what is not of its shape could be anything
+        before, at, rest = value.rpartition("@") if name == "host" else ("", "", value)
+        return (REDACTED + at if before else "") + (rest if _SHAPES[name].fullmatch(rest) else REDACTED)
     if name == "sec-websocket-protocol":
         return _SUBPROTOCOL.sub(rf"\g<1>{REDACTED}", value)
     if name in ("location", "referer"):

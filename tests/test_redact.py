@@ -37,6 +37,13 @@ FORM = (
             (("Location", f"https://me:{SECRET}@a.test/cb?state=1&access_token={SECRET}#id_token={SECRET}"),),
             {"Location": "https://[redacted]@a.test/cb?state=1&access_token=[redacted]#id_token=[redacted]"},
         ),
+        ((("Host", "[::1]:80"), ("X-Eve-Mocks-Session", "a@b")), {"Host": "[::1]:80", "X-Eve-Mocks-Session": "a@b"}),
+        ((("Host", f"me:{SECRET}@a.test"),), {"Host": "[redacted]@a.test"}),
+        (
+            (("X-RateLimit-Remaining-Tokens", "5"), ("X-Max-Tokens", "5"), ("X-Tokens", SECRET)),
+            {"X-RateLimit-Remaining-Tokens": "5", "X-Max-Tokens": "5", "X-Tokens": "[redacted]"},
+        ),
+        ((("Sec-WebSocket-Protocol", "graphql-ws"),), {"Sec-WebSocket-Protocol": "graphql-ws"}),
         ((("Referer", "https://a.test/?page=2"),), {"Referer": "https://a.test/?page=2"}),
     ],
 )
@@ -83,6 +90,24 @@ def test_urls(given: str, expected: str) -> None:
             {"grant_type": "authorization_code", "code": "[redacted]"},
         ),
         ({"code": "not_found"}, {"code": "not_found"}),
+        (
+            {"token": 5, "total_tokens": 7, "tokens": [1, 2], "tokens_by_kind": {"in": 1}},
+            {"token": 5, "total_tokens": 7, "tokens": [1, 2], "tokens_by_kind": {"in": 1}},
+        ),
+        ({"required": ["password", "email"]}, {"required": ["password", "email"]}),
+        (
+            {"password": {"anyOf": [{"type": "string"}], "default": {"password": SECRET}}},
+            {"password": {"anyOf": [{"type": "string"}], "default": {"password": "[redacted]"}}},
+        ),
+        (
+            {"secret": {"a": SECRET, "b": [1, None], "c": True}},
+            {"secret": {"a": "[redacted]", "b": ["[redacted]", None], "c": True}},
+        ),
+        ({"text": "The password: at least 8 letters."}, {"text": "The password: at least 8 letters."}),
+        (
+            {"text": "Basic information is for the bearer of news."},
+            {"text": "Basic information is for the bearer of news."},
+        ),
         ({"text": json.dumps({"refresh_token": SECRET, "a": 1})}, {"text": '{"refresh_token": "[redacted]", "a": 1}'}),
         ({"url": f"https://a.test/?token={SECRET}&b=1"}, {"url": "https://a.test/?token=[redacted]&b=1"}),
     ],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,7 +21,8 @@ from eve_mocks.secret_names import is_field, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from conftest import Project
 
 
 JSON_TYPE = "application/json"
@@ -162,6 +166,8 @@ ELSEWHERE: dict[str, Place] = {
     "a subprotocol": lambda _, secret: _header("Sec-WebSocket-Protocol", f"realtime, openai-insecure-api-key.{secret}"),
     "subprotocols": lambda _, secret: _header("Sec-WebSocket-Protocol", f"bearer, {secret}"),
     "a user in Host": lambda _, secret: _header("Host", f"me:{secret}@a.test"),
+    "no host in Host": lambda _, secret: _header("Host", f"{secret} a.test"),
+    "no session's id": lambda _, secret: _header("x-eve-mocks-session", f"a/{secret}"),
     "a user in a URL": lambda _, secret: _json({"url": f"postgres://me:{secret}@db.test/x"}),
     "a scheme in another header": lambda _, secret: _header("x-eve-mocks-session", f"Bearer {secret}"),
     "a code where OAuth went": lambda _, secret: _header("Location", f"/callback?code={secret}"),
@@ -213,3 +219,41 @@ def test_no_secret_is_kept(folder: Path, names: list[str], put: Place, data: st.
     assert base64.b64encode(secret.encode()).decode()[:8] not in shown
     for line in shown.splitlines()[:3]:
         json.loads(line)
+
+
+SECRET = "Zq7hunter2-Zq7hunter2"
+CLIENT = Path(__file__).parent / "clients" / "leaky_client.py"
+
+
+@pytest.mark.parametrize("allowed", [False, True], ids=["mocked", "beside an allowed path"])
+def test_what_is_broken_is_not_quoted(project: Project, allowed: bool) -> None:
+    project.file(
+        "mocks/pay.py",
+        """
+        from eve_mocks import http_mock
+
+        pay = http_mock("https://api.pay.test/v1")
+
+        @pay.get("/x")
+        def get(request):
+            return {"headers": list(request.headers.pairs)}
+
+        @pay.post("/x")
+        def post(request):
+            return {"got": request.json() and "it"}
+        """,
+    )
+    if allowed:
+        project.file("mocks/other.yaml", "{kind: allow, url: 'https://api.pay.test/other', why: it is another lane}")
+    shutil.copy(CLIENT, project.root)
+    (project.root / "client.sh").write_text(f"exec {sys.executable} {CLIENT.name} {SECRET}")
+    run = project.eve_mocks("run", "--fail-on-block", "none", "--", "sh", "client.sh")
+    assert run.returncode == 0, run.stderr
+    assert len(project.calls()) > 30
+    assert SECRET not in run.stderr
+    files = [path for path in (project.root / ".eve-mocks").rglob("*") if path.is_file()]
+    assert {"calls.jsonl", "report.json"} <= {path.name for path in files}
+    for path in files:
+        text = path.read_text()
+        assert SECRET not in text, [line for line in text.splitlines() if SECRET in line][:3]
+        assert base64.b64encode(SECRET.encode()).decode()[4:20] not in text
