@@ -510,25 +510,63 @@ CONFLICTS = {
     "space in target": b"GET /v1/x y HTTP/1.1\r\nHost: api.pay.test\r\n\r\n",
     "target without slash": b"GET v1/x HTTP/1.1\r\nHost: api.pay.test\r\n\r\n",
     "connect inside": b"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n",
+    "fragment": b"GET /v1/x#y HTTP/1.1\r\nHost: api.pay.test\r\n\r\n",
+    "chunks in HTTP/1.0": b"POST /v1/x HTTP/1.0\r\nHost: api.pay.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "empty lines": b"\r\n" * 10_000,
 }
+# RFC 6585, section 5, and RFC 9110, section 15.5.15; 400 for the others.
+STATUSES = {"long line": 431, "endless line": 431, "many fields": 431, "long target": 414}
+CONFLICTS["long target"] = b"GET /v1/" + b"y" * 70_000
 
 
-@pytest.mark.parametrize("raw", [pytest.param(raw, id=name.replace(" ", "-")) for name, raw in CONFLICTS.items()])
-def test_a_message_that_cannot_be_trusted_is_refused_and_the_connection_closed(proxy, raw):
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [pytest.param(raw, STATUSES.get(name, 400), id=name.replace(" ", "-")) for name, raw in CONFLICTS.items()],
+)
+def test_a_message_that_cannot_be_trusted_is_refused_and_the_connection_closed(proxy, raw, status):
     handled = []
     running = proxy(handled.append)
     answer = running.ask(raw + request("GET", "/v1/smuggled"))
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert answer.count(b"HTTP/1.1 ") == 1
     assert fields_of(answer)["connection"] == "close"
     assert handled == []
     (call,) = running.recorded()
-    assert (call.outcome, call.reason, call.status) == ("blocked", "message", 400)
+    assert (call.outcome, call.reason, call.status) == ("blocked", "message", status)
 
 
 def test_an_unknown_transfer_coding_is_not_implemented(proxy):
     raw = b"POST /v1/x HTTP/1.1\r\nHost: api.pay.test\r\nTransfer-Encoding: gzip\r\n\r\n"
     assert proxy().ask(raw).startswith(b"HTTP/1.1 501 ")
+
+
+ABSOLUTE = {
+    "another protocol": (b"GET ftp://u:p@files.test/x HTTP/1.1\r\nHost: files.test\r\n\r\n", "ftp://files.test:21/x"),
+    "bare CR": (b"GET http://a.test/x HTTP/1.1\r\nHost: a.test\r\nX: a\rb\r\n\r\n", "http://a.test/x"),
+    "two lengths": (
+        b"POST http://a.test/x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "http://a.test/x",
+    ),
+    "two hosts": (b"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\nHost: b.test\r\n\r\n", "http://a.test/"),
+    "large head": (b"GET http://a.test/x HTTP/1.1\r\nX: " + b"y" * 70_000, "http://a.test/x"),
+    "no port": (b"CONNECT db.test HTTP/1.1\r\nHost: db.test\r\n\r\n", "https://db.test/"),
+    "user in CONNECT": (b"CONNECT u:p@db.test:443 HTTP/1.1\r\nHost: db.test\r\n\r\n", "https://db.test/"),
+    "any host": (b"CONNECT *:443 HTTP/1.1\r\nHost: *\r\n\r\n", "https://*/"),
+    "empty label": (b"CONNECT a..b:443 HTTP/1.1\r\nHost: a..b\r\n\r\n", "https://a..b/"),
+    "long host": (b"CONNECT " + b"a" * 300 + b":443 HTTP/1.1\r\nHost: x\r\n\r\n", f"https://{'a' * 300}/"),
+}
+
+
+@pytest.mark.parametrize(("raw", "url"), ABSOLUTE.values(), ids=[name.replace(" ", "-") for name in ABSOLUTE])
+def test_what_is_refused_of_a_request_through_the_proxy_is_recorded(proxy, raw, url):
+    running = proxy()
+    with running.connect() as client:
+        client.sendall(raw)
+        answer = read_all(client)
+    assert re.match(rb"HTTP/1.1 4(00|31) ", answer)
+    call = running.call()
+    assert (call.outcome, call.reason, call.url) == ("blocked", "message", url)
+    assert "p@" not in (call.error or "")
 
 
 def test_a_request_for_the_proxy_itself_is_refused_and_not_recorded(proxy):

@@ -47,6 +47,9 @@ CLIENT_HELLO = bytes.fromhex("16030100")
         (b"EHLO localhost\r\n", "unknown"),
         (b"{}", "unknown"),
         (b"x" * 41, "unknown"),
+        (b"GET /" + b"x" * 60_000, None),
+        (b"GET /" + b"x" * 70_000, "http/1.1"),
+        (b"\r\n" * 40_000, "http/1.1"),
     ],
 )
 def test_what_the_first_bytes_tell(data, expected):
@@ -146,15 +149,32 @@ class TestOtherProtocols:
         assert (call.outcome, call.reason, call.target) == ("blocked", "protocol", "db.test")
         assert "neither HTTP nor TLS" in (call.error or "")
 
-    def test_a_client_that_waits_for_the_server_to_speak(self, proxy):
+    @pytest.mark.parametrize("said", [b"", b"G", b"\x16"])
+    def test_a_client_that_falls_silent(self, proxy, said):
         running = proxy()
-        with running.tunnel("mail.test:25") as client:
+        with running.tunnel("odd.test:9000") as client:
+            client.sendall(said)
             began = time.monotonic()
             with pytest.raises(ConnectionResetError):
                 client.recv(1)
             assert 0.9 < time.monotonic() - began < 3
         call = running.call()
-        assert (call.reason, call.url) == ("protocol", "tcp://mail.test:25/")
+        assert (call.reason, call.url) == ("protocol", "tcp://odd.test:9000/")
+
+    @pytest.mark.parametrize("port", [21, 22, 25, 110, 143, 587, 3306])
+    def test_where_the_server_speaks_first(self, proxy, port):
+        running = proxy()
+        with running.connect() as client:
+            client.sendall(f"CONNECT mail.test:{port} HTTP/1.1\r\nHost: mail.test:{port}\r\n\r\n".encode())
+            assert read_all(client).startswith(b"HTTP/1.1 403 ")
+        call = running.call()
+        assert (call.reason, call.url) == ("protocol", f"tcp://mail.test:{port}/")
+
+    def test_a_mock_may_have_such_a_port(self, proxy):
+        running = proxy([FunctionMock("http://odd.test:25/", echo)])
+        with running.tunnel("odd.test:25") as client:
+            client.sendall(request("GET", "/x", CLOSE, host="odd.test:25"))
+            assert b"200 OK" in read_all(client)
 
     def test_inside_tls(self, proxy):
         running = proxy()
@@ -164,14 +184,15 @@ class TestOtherProtocols:
                 client.recv(1)
         assert running.call().reason == "protocol"
 
-    def test_without_a_connect_they_are_reset(self, proxy):
+    @pytest.mark.parametrize("greeting", [b"\0\x01\x02", CLIENT_HELLO, b"\x05\x01\0"], ids=["?", "tls", "socks"])
+    def test_without_a_connect(self, proxy, greeting):
         running = proxy()
-        for greeting in (b"\0\x01\x02", CLIENT_HELLO):
-            with running.connect() as client:
-                client.sendall(greeting)
-                with pytest.raises(ConnectionResetError):
-                    client.recv(1)
-        assert running.calls == []
+        with running.connect() as client:
+            client.sendall(greeting)
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+        call = running.call()
+        assert (call.reason, call.url) == ("protocol", f"tcp://127.0.0.1:{running.port}/")
 
 
 class TestDistrust:

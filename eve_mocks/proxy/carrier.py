@@ -31,10 +31,10 @@ class Carrier:
 
     async def __call__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection, alpn: str | None
-    ) -> None:
-        """Carry one connection to its end."""
+    ) -> bytes | None:
+        """Carry one connection to its end, or to a request that is not for the passing lane: see ``Passing.serve``."""
         passing = await asyncio.shield(self.prepare())
-        await passing.serve(reader, writer, connection, alpn)
+        return await passing.serve(reader, writer, connection, alpn)
 
     async def _load(self) -> Passing:
         await asyncio.to_thread(importlib.import_module, "eve_mocks.proxy.passing")

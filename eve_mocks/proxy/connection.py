@@ -11,12 +11,19 @@ import binascii
 import dataclasses
 import functools
 import re
+from urllib.parse import urlsplit
 
-from eve_mocks.match import BadURL, normalise_host, normalise_path, parse_url
+from eve_mocks.match import BadURL, normalise_host, normalise_path, parse_url, resolve_dots
 from eve_mocks.model import URL
 
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:@/?#\[\]]+)(?::(?P<port>\d{1,5})?)?")
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://[^/?#]*")
+_SCHEMES = {"http", "https", "ws", "wss"}
+# Segments that are dots, or escapes of dots (RFC 3986, section 6.2.2.2).
+_DOTS = re.compile(r"(?<=/)(?:\.|%2[eE]){1,2}(?=/|$)")
+_NAME = re.compile(r"(?!.{254})(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
+_REQUEST_LINE = re.compile(rb"\S{1,40} +(\S+)")
+_PORTS = {**URL.DEFAULT_PORTS, "ftp": 21}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +46,10 @@ class BadTarget(ValueError):
     """The request target cannot be read, or has no meaning here: 400."""
 
 
+class NotForwarded(BadTarget):
+    """The request asks for nothing beyond the proxy itself."""
+
+
 class Disagreement(ValueError):
     """The names of one request disagree. ``target`` is what it would have been by the connection's name."""
 
@@ -50,12 +61,14 @@ class Disagreement(ValueError):
 def parse_authority(text: str, default_port: int | None = None) -> tuple[str, int]:
     """Host and port of ``host:port``, normalised; without a default the port must be there. Raises ``BadTarget``."""
     found = _AUTHORITY.fullmatch(text)
-    if found is None:
+    if found is None or (found["host"].startswith("[") and ":" not in found["host"]):
         raise BadTarget("the name is not host:port")
     try:
         host = normalise_host(found["host"])
     except BadURL as error:
         raise BadTarget(f"the name is not host:port: {error}") from error
+    if ":" not in host and not _NAME.fullmatch(host):
+        raise BadTarget("the host is not a valid name")
     port = int(found["port"] or default_port or 0)
     if not 0 < port < 65536:
         raise BadTarget("the name has no port from 1 to 65535")
@@ -67,13 +80,17 @@ _cached_authority = functools.lru_cache(maxsize=4096)(parse_authority)
 
 def target_of(raw: str, host_header: str | None, connection: Connection) -> URL:
     """The URL that a request asks for. Raises ``BadTarget`` or ``Disagreement``."""
-    if _ABSOLUTE.match(raw):
+    if "#" in raw:  # some servers would end the path there, and resolve it without what follows
+        raise BadTarget("the request target has a fragment")
+    if found := _ABSOLUTE.match(raw):
+        if found[1].lower() not in _SCHEMES:
+            raise BadTarget("only http, https, ws and wss are forwarded")
         try:
             target = parse_url(raw)
         except BadURL as error:
             raise BadTarget(f"the request target is not a URL: {error}") from error
     elif connection.host is None:
-        raise BadTarget("this is a proxy: it takes CONNECT, and requests whose target is a whole URL")
+        raise NotForwarded("this is a proxy: it takes CONNECT, and requests whose target is a whole URL")
     elif raw.startswith("/") or raw == "*":
         path, _, query = raw.partition("?")
         target = URL(connection.scheme, connection.host, connection.port, normalise_path(path), query)
@@ -81,6 +98,35 @@ def target_of(raw: str, host_header: str | None, connection: Connection) -> URL:
         raise BadTarget("the request target is neither a path nor a URL")
     check_authority(target, host_header, connection)
     return target
+
+
+def target_to_send(raw: str) -> str:
+    """The path and query of a request target as a server gets them: byte for byte, except for what was decided on.
+
+    Dot segments are resolved, and a backslash, which some servers take for a slash, is encoded.
+    """
+    found = _ABSOLUTE.match(raw)
+    rest = raw[found.end() :] if found else raw
+    path, mark, query = rest.partition("?")
+    path = _DOTS.sub(lambda dots: re.sub("%2[eE]", ".", dots[0]), path.replace("\\", "%5C"))
+    return (path if path == "*" else resolve_dots(path)) + mark + query
+
+
+def presumed_target(head: bytes) -> URL | None:
+    """Where a broken message to the proxy was to go, as far as that can be told: for the record alone."""
+    found = _REQUEST_LINE.match(head)
+    if found is None:
+        return None
+    text = found[1].decode("latin-1")
+    absolute = _ABSOLUTE.match(text)
+    try:
+        parts = urlsplit(text if absolute else f"//{text}")
+        host = normalise_host(parts.hostname or "")
+        port = parts.port
+    except ValueError:
+        return None
+    scheme = parts.scheme or "https"
+    return URL(scheme, host, port or _PORTS.get(scheme, 0), normalise_path(parts.path))
 
 
 def check_authority(target: URL, host_header: str | None, connection: Connection) -> None:
@@ -123,6 +169,11 @@ def _host(sni: str) -> str | None:
         return normalise_host(sni)
     except BadURL:
         return None
+
+
+def host_of(field: str | None) -> str | None:
+    """A Host field as text; clients that send names of other scripts as they are send UTF-8."""
+    return field if field is None or field.isascii() else field.encode("latin-1").decode("utf-8", "replace")
 
 
 def proxy_user(header: str | None) -> str | None:

@@ -7,11 +7,10 @@ before anything of it reaches a handler (RFC 9112, section 11.2, on request smug
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import quote_from_bytes
 
 import h11
 
@@ -19,12 +18,15 @@ from eve_mocks.dispatch import Exchange
 from eve_mocks.encoding import LIMIT, BadEncoding, decode
 from eve_mocks.match import is_loopback
 from eve_mocks.model import URL, Headers, Passage, Request, Response
-from eve_mocks.proxy import forward, reply
+from eve_mocks.proxy import forward, head, reply
 from eve_mocks.proxy.connection import (
     BadTarget,
     Connection,
     Disagreement,
+    NotForwarded,
+    host_of,
     parse_authority,
+    presumed_target,
     proxy_user,
     target_of,
 )
@@ -37,13 +39,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Request line and header fields together; most servers take 8 to 64 KiB.
-_HEAD_LIMIT = 64 * 1024
 # What may wait behind the request that is being answered before the client is slowed down.
 _PIPELINE_LIMIT = 256 * 1024
 # How long what a client still sends is read and dropped after an early answer, which a reset would destroy.
 _LINGER = 1.0
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 # Between the client and a proxy (RFC 9110, section 7.6.1, and the older Proxy-Connection).
 # A CONNECT with it gets no answer: our own preload sends it, and goes on as if the server itself had been reached.
 QUIET = "x-eve-mocks-quiet"
@@ -55,8 +54,10 @@ class Lanes(Protocol):
 
     dispatcher: Dispatcher
     token: str
+    address: tuple[str, int]
 
     def peer(self, connection: Connection) -> Peer: ...
+    def block(self, connection: Connection, reason: str, why: str, fix: str) -> None: ...
     def keep(self, task: asyncio.Task[None]) -> None: ...
     def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes, *, quiet: bool) -> None: ...
     def pass_on(self, transport: asyncio.Transport, connection: Connection, data: bytes) -> None: ...
@@ -72,7 +73,13 @@ class Refused(NamedTuple):
 
 
 BROKEN = "Correct what makes the request: no server would be bound to read it as it was meant."
-_ONE_NAME = "Have the connection, TLS and the Host header name one origin."
+ONE_NAME = "Have the connection, TLS and the Host header name one origin."
+
+
+def broken_inside(error: BaseException) -> Refused:
+    """What is recorded where eve-mocks itself fails, and can answer no more."""
+    why = f"eve-mocks itself failed: {type(error).__name__}."
+    return Refused("internal", why, "Report it with the output.log of the run.")
 
 
 @dataclasses.dataclass(slots=True)
@@ -94,7 +101,7 @@ class Http1(asyncio.Protocol):
         self._lanes = lanes
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self.conn = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_LIMIT)
+        self.conn = head.connection()
         self.transport: asyncio.Transport
         self._pending = bytearray()  # received, and not yet given to h11
         self._scanned = 0  # so much of it holds no end of a head
@@ -122,9 +129,11 @@ class Http1(asyncio.Protocol):
                 self._read_requests()
             elif len(self._pending) > _PIPELINE_LIMIT:
                 self.transport.pause_reading()
-        except Exception:
+        except Exception as error:
             # Nothing leaves through this lane, so there is nothing to undo: the client sees a dead connection.
             log.exception("a connection was dropped because of an error inside eve-mocks")
+            self._lanes.block(self._connection, *broken_inside(error))
+            self._over = True
             self.transport.abort()
 
     def eof_received(self) -> bool:
@@ -158,30 +167,29 @@ class Http1(asyncio.Protocol):
         while self._task is None and self._incoming is None and not self._over:
             if not self.transport.is_reading() and not self.transport.is_closing():
                 self.transport.resume_reading()
-            # RFC 9112, section 2.2: an empty line before the request line is ignored.
-            while self._pending[:2] == b"\r\n":
-                del self._pending[:2]
-            found = _END_OF_HEAD.search(self._pending, max(0, self._scanned - 3))
-            self._scanned = len(self._pending)
-            if (found.end() if found else self._scanned) > _HEAD_LIMIT:
-                self._refuse_message(f"the head of the request is larger than {_HEAD_LIMIT} bytes")
-            elif found is None:
+            try:
+                del self._pending[: head.empty_lines(self._pending)]
+                found = head.find_end(self._pending, self._scanned)
+            except head.BadHead as error:
+                self._refuse_message(str(error), bytes(self._pending), status=error.status)
                 return
-            else:
-                raw = bytes(self._pending)
-                self._pending.clear()
-                self._scanned = 0
-                self._read_head(raw)
+            self._scanned = len(self._pending)
+            if found is None:
+                return
+            raw = bytes(self._pending)
+            self._pending.clear()
+            self._scanned = 0
+            self._read_head(raw)
 
     def _read_head(self, raw: bytes) -> None:
         try:
-            self.conn.receive_data(_ascii_request_line(raw))
-            event = self.conn.next_event()
-            assert isinstance(event, h11.Request)  # noqa: S101 - the head is whole
-            self._begin(event, raw)
-        except (h11.RemoteProtocolError, BadTarget) as error:
-            unsupported = isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 501
-            self._refuse_message(str(error), status=501 if unsupported else 400)
+            self._begin(head.read(self.conn, raw), raw)
+        except NotForwarded as error:
+            self._answer_itself(str(error))
+        except BadTarget as error:
+            self._refuse_message(str(error), raw)
+        except head.BadHead as error:
+            self._refuse_message(str(error), raw, status=error.status)
         else:
             if self._incoming is not None:
                 self._read_body(self._incoming)
@@ -191,8 +199,6 @@ class Http1(asyncio.Protocol):
         headers = Headers(
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items()
         )
-        if "transfer-encoding" in headers and "content-length" in headers:
-            raise BadTarget("the request has both Transfer-Encoding and Content-Length")
         connection, forwarded = self._connection, False
         if connection.host is None:
             known = forward.unwrap(headers, self._lanes.token)
@@ -203,14 +209,14 @@ class Http1(asyncio.Protocol):
                 connection = dataclasses.replace(connection, user=proxy_user(headers.get("proxy-authorization")))
                 headers = headers.without(*HOP_HEADERS)
         method, raw_target = event.method.decode("ascii"), event.target.decode("ascii")
-        if method == "CONNECT":
+        if method.upper() == "CONNECT":
             self._connect(raw_target, connection, quiet=QUIET in headers)
             return
         refused = None
         try:
-            target = target_of(raw_target, _host(headers), connection)
+            target = target_of(raw_target, host_of(headers.get("host")), connection)
         except Disagreement as error:
-            target, refused = error.target, Refused("authority", str(error), _ONE_NAME)
+            target, refused = error.target, Refused("authority", str(error), ONE_NAME)
         entry = self._lanes.dispatcher.resolve(target)
         if refused is None and connection.host is None and is_loopback(target.host):
             self._over = True
@@ -252,7 +258,7 @@ class Http1(asyncio.Protocol):
                     self._refuse_message(f"the body is larger than {LIMIT} bytes", status=413)
                     return
         except h11.RemoteProtocolError as error:
-            self._refuse_message(str(error))
+            self._refuse_message(head.in_own_words(error))
             return
         self._incoming = None
         self._pending += self.conn.trailing_data[0]
@@ -330,39 +336,50 @@ class Http1(asyncio.Protocol):
             self._over = True
         elif (error := task.exception()) is not None:
             log.error("a connection was dropped because of an error inside eve-mocks", exc_info=error)
+            self._lanes.block(self._connection, *broken_inside(error))
             self._over = True
             self.transport.abort()
         elif self.conn.our_state is h11.DONE and self.conn.their_state is h11.DONE:
             if self._pending:  # goes through _read_head, so h11 must not have read on
-                self.conn = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_LIMIT)
+                self.conn = head.connection()
             else:
                 self.conn.start_next_cycle()
         else:
             self._close(linger=self.conn.their_state is h11.SEND_BODY)
 
-    def _refuse_message(self, why: str, *, status: int = 400) -> None:
-        """Answer a message that cannot be trusted, and close: where it ends is not known."""
+    def _refuse_message(self, why: str, raw: bytes = b"", *, status: int = 400) -> None:
+        """Answer a message that cannot be trusted, and close: where it ends is not known. ``raw`` is how it begins."""
         incoming, self._incoming = self._incoming, None
         if self._task is not None:
             self._task.cancel()  # an early answer that waits for the body
         connection = self._connection if incoming is None else incoming.connection
-        request = (
-            Request(method="?", target=connection.url, headers=Headers()) if incoming is None else incoming.request
+        exchange = self._lanes.dispatcher.refuse(
+            self._presumed(raw) if incoming is None else incoming.request,
+            reason="message",
+            why=f"The request is not valid HTTP: {why}.",
+            fix=BROKEN,
+            status=status,
+            user=connection.user,
+            peer=lambda: self._lanes.peer(connection),
         )
-        if incoming is None and connection.host is None:  # it was for the proxy itself, and asked for nothing yet
-            exchange = Exchange(request, session="", record=_forget)
-            exchange.response = Response(status, text=f"eve-mocks: {why}\n")
-        else:
-            exchange = self._lanes.dispatcher.refuse(
-                request,
-                reason="message",
-                why=f"The request is not valid HTTP: {why}.",
-                fix=BROKEN,
-                status=status,
-                user=connection.user,
-                peer=lambda: self._lanes.peer(connection),
-            )
-        assert exchange.response is not None  # noqa: S101 - set above
+        self._answer_last(exchange)
+
+    def _presumed(self, raw: bytes) -> Request:
+        """What a broken message asks for, as far as that can be told: for the record alone."""
+        target = self._connection.url
+        if self._connection.host is None:
+            target = presumed_target(raw) or URL("tcp", *self._lanes.address, "/")
+        return Request(method="?", target=target, headers=Headers())
+
+    def _answer_itself(self, why: str) -> None:
+        """Answer what is asked of the proxy, not through it; nothing of that would leave, so nothing is recorded."""
+        request = Request(method="?", target=self._connection.url, headers=Headers())
+        exchange = Exchange(request, session="", record=_forget)
+        exchange.response = Response(400, text=f"eve-mocks: {why}\n")
+        self._answer_last(exchange)
+
+    def _answer_last(self, exchange: Exchange) -> None:
+        assert exchange.response is not None  # noqa: S101 - set by the callers
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             reply.whole(self, exchange, exchange.response, close=True)
         else:
@@ -376,25 +393,10 @@ class Http1(asyncio.Protocol):
             self.transport.close()
             return
         if self.transport.can_write_eof():
-            self.transport.write_eof()
+            with contextlib.suppress(OSError):  # the client is gone already
+                self.transport.write_eof()
         self._loop.call_later(_LINGER, self.transport.close)
 
 
 def _forget(call: Call) -> None:
     """Stand in for the log where there is nothing to tell."""
-
-
-def _host(headers: Headers) -> str | None:
-    """The Host field; clients that send names of other scripts as they are send UTF-8."""
-    host = headers.get("host")
-    if host is None or host.isascii():
-        return host
-    return host.encode("latin-1").decode("utf-8", "replace")
-
-
-def _ascii_request_line(raw: bytes) -> bytes:
-    """Percent-encode what a client left unencoded in its request target, as curl does; RFC 3986 allows ASCII alone."""
-    line, end, rest = raw.partition(b"\n")
-    if line.isascii():
-        return raw
-    return quote_from_bytes(line, safe=bytes(range(128))).encode() + end + rest

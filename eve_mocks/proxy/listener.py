@@ -15,8 +15,10 @@ import weakref
 from typing import TYPE_CHECKING, Literal
 
 from eve_mocks.match import is_loopback
+from eve_mocks.model import URL
+from eve_mocks.proxy import head
 from eve_mocks.proxy.connection import Connection
-from eve_mocks.proxy.http1 import Http1
+from eve_mocks.proxy.http1 import Http1, broken_inside
 from eve_mocks.proxy.peer import Peers
 from eve_mocks.proxy.relay import relay
 from eve_mocks.proxy.reply import reset
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from eve_mocks.dispatch import Dispatcher
-    from eve_mocks.model import URL, Peer
+    from eve_mocks.model import Peer
     from eve_mocks.proxy.certificates import Certificates
 
 log = logging.getLogger(__name__)
@@ -41,17 +43,29 @@ _SECOND_THOUGHTS = 1.0
 _STOPPING = 2.0
 _TUNNELLED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-_SELF = b"HTTP/1.1 403 Forbidden\r\neve-mocks: blocked\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\neve-mocks: blocked\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
+# Protocols in which the client waits for the server's greeting, by the port that they have at IANA.
+_SERVER_FIRST_PORTS = {
+    21: "FTP",
+    22: "SSH",
+    23: "Telnet",
+    25: "SMTP",
+    110: "POP3",
+    119: "NNTP",
+    143: "IMAP",
+    587: "SMTP",
+    3306: "MySQL",
+    5900: "VNC",
+}
 _NO_HTTP = "Only HTTP can be mocked or allowed. Have it use a server on this machine, which it may reach."
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # RFC 9113, section 3.4
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}"
 _REQUEST_LINE = re.compile(_TOKEN + rb" [^\n]* HTTP/\d\.\d\r?")
 _BEGUN_REQUEST_LINE = re.compile(_TOKEN + rb"( [^\n]*)?")
-_LINE_LIMIT = 64 * 1024
 
-type Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Connection, str | None], Awaitable[None]]
+type Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Connection, str | None], Awaitable[bytes | None]]
 type Speech = Literal["tls", "http/1.1", "h2", "unknown"]
 
 
@@ -65,7 +79,9 @@ def speech(data: bytes) -> Speech | None:
     if ended:
         return "http/1.1" if _REQUEST_LINE.fullmatch(line) else "unknown"
     begun = not line or _BEGUN_REQUEST_LINE.fullmatch(line.removesuffix(b"\r"))
-    return None if begun and len(line) < _LINE_LIMIT else "unknown"
+    if begun and len(data) <= head.LIMIT:
+        return None
+    return "http/1.1" if begun else "unknown"  # the former knows what to answer to one that is too long
 
 
 class FirstBytes(asyncio.Protocol):
@@ -83,46 +99,64 @@ class FirstBytes(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
         self._transport = transport
-        if self._secure is None and self._connection.host is not None:
-            self._silence = self._listener.loop.call_later(
-                _SILENCE, self._refuse, "It sent nothing: a protocol in which the server speaks first is not HTTP."
-            )
+        if self._secure is None:
+            self._wait()
 
     def data_received(self, data: bytes) -> None:
-        if self._silence is not None:
-            self._silence.cancel()
-            self._silence = None
+        self._stop_waiting()
         self._data += data
+        try:
+            self._go_on()
+        except Exception as error:
+            log.exception("a connection was dropped because of an error inside eve-mocks")
+            self._listener.block(self._connection, *broken_inside(error))
+            self._transport.abort()
+
+    def _go_on(self) -> None:
         found = speech(self._data)
-        if found == "http/1.1":
+        if found is None:
+            self._wait()
+        elif found == "http/1.1":
             _hand_over(self._transport, Http1(self._listener, self._connection), self._data)
         elif found == "tls" and self._secure is None and self._connection.host is not None:
             self._listener.decrypt(self._transport, self._connection, self._data)
         elif found == "h2" and self._connection.host is not None:
             self._listener.pass_on(self._transport, self._connection, self._data, alpn="h2")
-        elif found is not None:
-            self._refuse(f"Its first bytes are neither HTTP nor TLS: {self._data[:24]!r}.")
+        else:
+            self._refuse("Its first bytes are neither HTTP nor TLS.")  # they may be a password, so they are not told
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+    def _wait(self) -> None:
+        """Give the client a while to say (more of) what it speaks; toward the proxy itself it is no hurry."""
+        if self._connection.host is not None:
+            self._silence = self._listener.loop.call_later(_SILENCE, self._give_up)
+
+    def _stop_waiting(self) -> None:
         if self._silence is not None:
             self._silence.cancel()
+            self._silence = None
+
+    def _give_up(self) -> None:
+        said = "went silent before it was clear what it speaks" if self._data else "sent nothing"
+        self._refuse(f"It {said}: a protocol in which the server speaks first is not HTTP.")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._stop_waiting()
         soon = self._listener.loop.time() - self._began < _SECOND_THOUGHTS
         if self._secure is not None and not self._data and soon:
             self._listener.distrusted(self._connection, None)
 
     def _refuse(self, why: str) -> None:
         self._silence = None
-        if self._connection.host is not None:
-            scheme = "tls" if self._secure is not None else "tcp"
-            connection = dataclasses.replace(self._connection, scheme=scheme)
-            self._listener.block(connection, reason="protocol", why=why, fix=_NO_HTTP)
+        scheme = "tls" if self._secure is not None else "tcp"
+        self._listener.block(dataclasses.replace(self._connection, scheme=scheme), "protocol", why, _NO_HTTP)
         reset(self._transport)
 
 
 class Listener:
     """The proxy's server: owns its connections, and is the ``Lanes`` of all of them.
 
-    ``carry`` takes connections to allowed upstreams: a coroutine that ends when the connection does.
+    ``carry`` takes connections to allowed upstreams: a coroutine that ends when the connection does, or with what was
+    read of a request that is not for it.
     """
 
     def __init__(
@@ -169,6 +203,9 @@ class Listener:
         connection = Connection(client_port=transport.get_extra_info("peername")[1])
         if destination is not None:
             connection = dataclasses.replace(connection, host=destination[0], port=destination[1])
+            if self._waits_for_the_server(connection):
+                reset(transport)
+                return
         _hand_over(transport, FirstBytes(self, connection), b"")
 
     # The lanes.
@@ -180,15 +217,28 @@ class Listener:
         if is_loopback(connection.host):
             self._relay(transport, connection.host, connection.port, greeting=greeting, data=rest)
             return
+        if self._waits_for_the_server(connection):
+            transport.write(b"" if quiet else _FORBIDDEN)
+            transport.close()
+            return
         transport.write(greeting)
         _hand_over(transport, FirstBytes(self, connection), rest)
+
+    def _waits_for_the_server(self, connection: Connection) -> bool:
+        """Block a connection that would be silent for ever, unless somebody means to speak HTTP there."""
+        host, protocol = connection.host, _SERVER_FIRST_PORTS.get(connection.port)
+        if protocol is None or host is None or self.dispatcher.router.only(host, connection.port) is not None:
+            return False
+        why = f"In {protocol}, which has this port, the server speaks first: that is not HTTP."
+        self.block(dataclasses.replace(connection, scheme="tcp"), "protocol", why, _NO_HTTP)
+        return True
 
     def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None:
         self._relay(transport, target.host, target.port, greeting=b"", data=data)
 
     def _relay(self, transport: asyncio.Transport, host: str, port: int, *, greeting: bytes, data: bytes) -> None:
         if port == self.address[1]:
-            transport.write(_SELF)
+            transport.write(_FORBIDDEN)
             transport.close()
             return
 
@@ -217,21 +267,34 @@ class Listener:
     def pass_on(
         self, transport: asyncio.Transport, connection: Connection, data: bytes, *, alpn: str | None = None
     ) -> None:
-        reader = asyncio.StreamReader(loop=self.loop)
+        reader = _Reader(loop=self.loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
         _hand_over(transport, protocol, data)
-        writer = asyncio.StreamWriter(transport, protocol, reader, self.loop)
-        self.keep(self.loop.create_task(self._pass_on(reader, writer, connection, alpn)))
+        self.keep(self.loop.create_task(self._pass_on(transport, protocol, reader, connection, alpn)))
 
     async def _pass_on(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection, alpn: str | None
+        self,
+        transport: asyncio.Transport,
+        protocol: asyncio.StreamReaderProtocol,
+        reader: _Reader,
+        connection: Connection,
+        alpn: str | None,
     ) -> None:
+        begun = None
         try:
-            await self._carry(reader, writer, connection, alpn)
+            begun = await self._carry(reader, Lent(transport, protocol, reader, self.loop), connection, alpn)
         except Exception:
             log.exception("a connection was dropped because of an error inside eve-mocks")
-        finally:
-            writer.close()
+        if begun is None or transport.is_closing():
+            transport.close()
+            return
+        ended = reader.ended
+        reader.feed_eof()
+        begun += await reader.read()
+        server = Http1(self, connection)
+        _hand_over(transport, server, begun)
+        if ended and not server.eof_received():
+            transport.close()
 
     def keep(self, task: asyncio.Task[None]) -> None:
         """Hold a task until it is done, and wait for it at the end."""
@@ -243,9 +306,10 @@ class Listener:
     def peer(self, connection: Connection) -> Peer:
         return self._peers.find(connection.client_port, self.address[1])
 
-    def block(self, connection: Connection, *, reason: str, why: str, fix: str) -> None:
+    def block(self, connection: Connection, reason: str, why: str, fix: str) -> None:
+        url = connection.url if connection.host is not None else URL("tcp", *self.address, "/")
         self.dispatcher.refuse_connection(
-            connection.url, reason=reason, why=why, fix=fix, user=connection.user, peer=lambda: self.peer(connection)
+            url, reason=reason, why=why, fix=fix, user=connection.user, peer=lambda: self.peer(connection)
         )
 
     def distrusted(self, connection: Connection, error: ssl.SSLError | None) -> None:
@@ -266,6 +330,26 @@ class Accepted(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
         self._listener.accept(transport)
+
+
+class _Reader(asyncio.StreamReader):
+    """Knows whether the client sends no more, also while there is something to be read."""
+
+    ended = False
+
+    def feed_eof(self) -> None:
+        self.ended = True
+        super().feed_eof()
+
+
+class Lent(asyncio.StreamWriter):
+    """Writes to a transport, and leaves its end to whoever lent it."""
+
+    def close(self) -> None:
+        pass
+
+    def __del__(self, *_: object) -> None:
+        pass
 
 
 def _hand_over(transport: asyncio.Transport, protocol: asyncio.Protocol, data: bytes) -> None:

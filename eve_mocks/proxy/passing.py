@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import collections
 import dataclasses
+import functools
 import logging
+import sys
 import time
-from typing import TYPE_CHECKING
-from urllib.parse import quote_from_bytes
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import http, options
 from mitmproxy.addons.core import Core
@@ -28,9 +29,13 @@ from eve_mocks.dispatch import INTERNAL_PREFIX
 from eve_mocks.match import is_loopback
 from eve_mocks.model import URL, Headers, Passage, Request
 from eve_mocks.proxy import forward
-from eve_mocks.proxy.connection import BadTarget, Connection, Disagreement, check_authority, proxy_user, target_of
-from eve_mocks.proxy.http1 import BROKEN, HOP_HEADERS
-from eve_mocks.proxy.layers import HUNG_UP, PassingLayer
+from eve_mocks.proxy.asked import judge, read
+from eve_mocks.proxy.connection import BadTarget, Connection, Disagreement
+from eve_mocks.proxy.framing import harmless
+from eve_mocks.proxy.head import in_own_words
+from eve_mocks.proxy.http1 import BROKEN, HOP_HEADERS, ONE_NAME, Refused, broken_inside
+from eve_mocks.proxy.layers import HUNG_UP, REFUSED, PassingLayer
+from eve_mocks.proxy.peer import Peers
 from eve_mocks.proxy.recording import Recording, failure
 from eve_mocks.proxy.upstream import UnknownProxy, Upstreams
 from eve_mocks.proxy.upstream_tls import UpstreamTls
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
     from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
     from eve_mocks.dispatch import Dispatcher
+    from eve_mocks.model import Peer
+
+log = logging.getLogger(__name__)
 
 # mitmproxy closes connections on which nothing happens; a model may think for longer than its ten minutes.
 _PATIENCE = 24 * 3600
@@ -58,17 +66,19 @@ class Carried:
     permitted: set[Address] = dataclasses.field(default_factory=set)
     authorizations: dict[Address, str] = dataclasses.field(default_factory=dict)
     recordings: set[Recording] = dataclasses.field(default_factory=set)
+    crash: BaseException | None = None
 
 
 class Passing:
     """mitmproxy without a listener of its own: it is given connections, and is an addon to itself."""
 
     def __init__(self, dispatcher: Dispatcher, upstreams: Upstreams, *, address: Address, token: str) -> None:
-        logging.getLogger("mitmproxy").setLevel(logging.CRITICAL)  # what fails is recorded, and told to the client
+        logging.getLogger("mitmproxy.proxy").setLevel(logging.CRITICAL)  # what fails is recorded, and told the client
         self._dispatcher = dispatcher
         self._upstreams = upstreams
         self._address = address
         self._token = token
+        self._peers = Peers()
         self._carried: dict[str, Carried] = {}
         self._mode = ProxyMode.parse("regular")
         self._master = Master(options.Options(mode=[]))
@@ -80,11 +90,11 @@ class Passing:
 
     async def serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection, alpn: str | None
-    ) -> None:
-        """Carry one connection to its end."""
-        handler = ProxyConnectionHandler(  # type: ignore[no-untyped-call]
-            self._master, reader, writer, self._master.options, self._mode
-        )
+    ) -> bytes | None:
+        """Carry one connection to its end, or to a request that is for the answering lane: what was read of that."""
+        carried = Carried(connection)
+        handler = _Handler(self._master, reader, writer, self._master.options, self._mode)  # type: ignore[no-untyped-call]
+        handler.carried = carried
         handler.max_conns = collections.defaultdict(lambda: asyncio.Semaphore(_PARALLEL))
         context, client = handler.layer.context, handler.client
         if connection.scheme == "https":
@@ -97,14 +107,20 @@ class Passing:
             context.server.address = (connection.host, connection.port)
             context.server.tls = connection.scheme == "https"
         mode = HTTPMode.regular if connection.host is None else HTTPMode.transparent
-        handler.layer = PassingLayer(context, mode)
-        carried = self._carried[client.id] = Carried(connection)
+        layer = PassingLayer(
+            context,
+            mode,
+            judge=functools.partial(judge, connection=connection),
+            broken=functools.partial(self._broken, connection),
+        )
+        handler.layer = layer
+        self._carried[client.id] = carried
         try:
             await handler.handle_client()
         finally:
             del self._carried[client.id]
-            for recording in list(carried.recordings):
-                recording.finish(None, cancelled=True)
+            self._settle(carried)
+        return layer.given_back
 
     # Hooks of mitmproxy.
 
@@ -112,25 +128,34 @@ class Passing:
         carried = self._carried[flow.client_conn.id]
         flow.server_conn = Server(address=None)
         try:
-            connection, request = _read(flow, carried.connection)
-        except (BadTarget, Disagreement) as error:
-            # The answering lane finds the same, and tells it; without a target there is nothing to tell.
-            if isinstance(error, BadTarget):
-                flow.response = http.Response.make(400, f"eve-mocks: {error}\n", {"connection": "close"})
-            else:
-                self._send_back(flow, carried, _known(carried.connection, error.target))
+            self._decide(flow, carried)
+        except Exception as error:  # mitmproxy would carry the request on
+            log.exception("blocked by an error inside eve-mocks")
+            self._refuse(flow, carried, broken_inside(error))
+
+    def _decide(self, flow: http.HTTPFlow, carried: Carried) -> None:
+        if REFUSED in flow.metadata:
+            why = in_own_words(flow.metadata[REFUSED])
+            self._refuse(flow, carried, Refused("message", f"The request is not valid HTTP: {why}.", BROKEN))
+            return
+        try:
+            connection, request = read(flow, carried.connection)
+        except BadTarget as error:
+            self._refuse(flow, carried, Refused("message", f"The request is not valid HTTP: {error}.", BROKEN))
+            return
+        except Disagreement as error:
+            self._refuse(flow, carried, Refused("authority", str(error), ONE_NAME), error.target)
             return
         entry = self._dispatcher.resolve(request.target)
-        if flow.error is not None:  # mitmproxy refuses it already
-            self._dispatcher.refuse(
-                request, reason="message", why=f"{flow.error.msg}.", fix=BROKEN, status=400, user=connection.user
-            ).finish(status=400)
-        elif carried.connection.host is None and is_loopback(request.target.host):
+        if carried.connection.host is None and is_loopback(request.target.host):
             self._direct(flow, carried, request.target)
         elif isinstance(entry, Passage) and entry.kind == "allow":
             self._let_through(flow, carried, connection, request, entry)
         else:
             self._send_back(flow, carried, connection)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        flow.request.trailers = harmless(flow.request.trailers)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         assert flow.response is not None  # noqa: S101 - mitmproxy's promise
@@ -139,14 +164,17 @@ class Passing:
             flow.response.stream = True if recording is None else recording.response.take
 
     def response(self, flow: http.HTTPFlow) -> None:
+        assert flow.response is not None  # noqa: S101 - mitmproxy's promise
+        flow.response.trailers = harmless(flow.response.trailers)
         if (recording := _recording(flow)) and flow.websocket is None:
             recording.finish(flow.response)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        if recording := _recording(flow):
+        recording = _recording(flow)
+        if recording is not None and self._carried[flow.client_conn.id].crash is None:  # else see ``_settle``
             message = flow.error.msg if flow.error is not None else "unknown error"
             listens = flow.client_conn.state & ConnectionState.CAN_READ
-            if flow.metadata.get(HUNG_UP) or not listens:  # the upstream may only have been dropped because of that
+            if flow.metadata.get(HUNG_UP, not listens):  # the upstream may only have been dropped because of that
                 recording.finish(flow.response, cancelled=True)
             elif flow.response is not None:
                 recording.finish(flow.response, error=f"the upstream broke off: {message}")
@@ -193,8 +221,59 @@ class Passing:
             self._direct(flow, carried, request.target, through_proxy=True)
         except UnknownProxy as error:
             flow.response = failure(exchange, str(error))
+            recording.finish(flow.response)
+            flow.metadata[REFUSED] = str(error)
         else:
             flow.request.stream = recording.request.take
+
+    def _refuse(self, flow: http.HTTPFlow, carried: Carried, refused: Refused, target: URL | None = None) -> None:
+        """Answer a request here: it could not even be sent back. ``target`` is None where it cannot be told."""
+        reason, why, fix = refused
+        exchange = self._dispatcher.refuse(
+            Request(method=flow.request.method, target=target or carried.connection.url, headers=Headers()),
+            reason=reason,
+            why=why,
+            fix=fix,
+            status=400 if reason == "message" else 403,
+            user=carried.connection.user,
+            peer=lambda: self._peer(carried.connection),
+        )
+        response = exchange.response
+        assert response is not None  # noqa: S101 - a refusal has one
+        flow.response = http.Response.make(response.status, response.body, dict(response.headers))
+        flow.metadata[REFUSED] = why
+        exchange.finish(status=response.status, headers=response.headers, body=response.body)
+
+    def _peer(self, connection: Connection) -> Peer:
+        return self._peers.find(connection.client_port, self._address[1])
+
+    def _broken(self, connection: Connection, why: str) -> None:
+        why = f"The connection is not valid HTTP/2: {in_own_words(why)}."
+        self._refuse_connection(connection, Refused("message", why, BROKEN))
+
+    def _settle(self, carried: Carried) -> None:
+        """Record what is left of a connection that has ended."""
+        unfinished, error = list(carried.recordings), carried.crash
+        for recording in unfinished:
+            if error is None:
+                recording.finish(None, cancelled=True)
+            else:
+                refused = broken_inside(error)
+                recording.exchange.note(outcome="error", fix=refused.fix)
+                recording.finish(None, error=refused.why)
+        if error is not None and not unfinished:
+            self._refuse_connection(carried.connection, broken_inside(error))
+
+    def _refuse_connection(self, connection: Connection, refused: Refused) -> None:
+        reason, why, fix = refused
+        self._dispatcher.refuse_connection(
+            connection.url,
+            reason=reason,
+            why=why,
+            fix=fix,
+            user=connection.user,
+            peer=lambda: self._peer(connection),
+        )
 
     def _direct(self, flow: http.HTTPFlow, carried: Carried, target: URL, *, through_proxy: bool = False) -> None:
         """Send a request where it asks to go, by the caller's proxy where there is one. Raises ``UnknownProxy``."""
@@ -237,33 +316,23 @@ class Passing:
 _HOP = set(HOP_HEADERS)
 
 
+class _Handler(ProxyConnectionHandler):
+    """mitmproxy would log its own failure and let the connection hang."""
+
+    carried: Carried
+
+    def log(self, message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
+        error = exc_info[1] if isinstance(exc_info, tuple) else sys.exception()
+        if exc_info is None or error is None:
+            super().log(message, level)
+            return
+        log.error("a connection was dropped because of an error inside eve-mocks", exc_info=error)
+        self.carried.crash = error
+        io = self.transports.get(self.client)
+        if io is not None and isinstance(io.writer, asyncio.StreamWriter):
+            io.writer.transport.abort()
+
+
 def _recording(flow: http.HTTPFlow) -> Recording | None:
     found = flow.metadata.get(_RECORDING)
     return found if isinstance(found, Recording) else None
-
-
-def _read(flow: http.HTTPFlow, connection: Connection) -> tuple[Connection, Request]:
-    """What a flow asks for, and the connection as it has it. Raises ``BadTarget`` or ``Disagreement``."""
-    asked = flow.request
-    asked.data.path = quote_from_bytes(asked.data.path, safe=bytes(range(128))).encode()
-    headers = Headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in asked.headers.fields)
-    if connection.host is None:
-        raw, names = asked.url, [headers.get("host")]
-        connection = dataclasses.replace(connection, user=proxy_user(headers.get("proxy-authorization")))
-    elif asked.is_http2:
-        raw, names = asked.path, [asked.authority or None, headers.get("host")]
-    else:
-        raw = f"{connection.scheme}://{asked.authority}{asked.path}" if asked.authority else asked.path
-        names = [headers.get("host")]
-    target = target_of(raw, None, connection)
-    for name in names:
-        check_authority(target, name, connection)
-    request = Request(method=asked.method, target=target, headers=headers.without(*HOP_HEADERS))
-    return _known(connection, target), request
-
-
-def _known(connection: Connection, target: URL) -> Connection:
-    """The connection with the destination that an absolute-form request names."""
-    if connection.host is not None:
-        return connection
-    return dataclasses.replace(connection, scheme=target.scheme, host=target.host, port=target.port)

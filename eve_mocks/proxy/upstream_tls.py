@@ -9,9 +9,14 @@ from mitmproxy.addons.tlsconfig import TlsConfig
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from mitmproxy.http import HTTPFlow
+
 
 class UpstreamTls(TlsConfig):
     """mitmproxy's, without the certificates for clients that it would write to disk: those are ours."""
 
     def configure(self, updated: Collection[str]) -> None:
         pass
+
+    def request(self, flow: HTTPFlow) -> None:
+        """Hand out no list of revoked certificates."""
