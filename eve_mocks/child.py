@@ -11,16 +11,16 @@ import contextlib
 import errno
 import os
 import signal
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from eve_mocks.errors import MockError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 # The terminal sends these to its whole foreground group: the command has them already, and decides what they do.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 # Python ignores these at its start, and what is ignored is inherited.
 _IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
 
@@ -34,87 +34,65 @@ class CannotStart(MockError):
 
 
 class Command:
-    """A command, from before its start to its end."""
+    """A command that was started."""
 
-    def __init__(self) -> None:
-        self._pid: int | None = None
-        self._early: list[int] = []
-        self._ended = False
-
-    def start(self, argv: Sequence[str], environment: Mapping[bytes, bytes]) -> None:
-        self._pid = _spawn(argv, environment)
-        for number in self._early:
-            self.send(number)
-
-    def send(self, number: int) -> None:
-        """Send a signal: at once, or at the start; to one that has ended, nothing."""
-        if self._pid is None:
-            self._early.append(number)
-        elif not self._ended:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, number)
+    def __init__(self, pid: int, signals: Collection[int]) -> None:
+        self._pid = pid
+        self._signals = signals
 
     def wait(self) -> int:
         """Wait until the command ends, and return its exit code: 128 + N for a signal."""
-        assert self._pid is not None  # noqa: S101 - it was started
-        while (number := _stopped_by(self._pid)) is not None:
-            _stop(number)
-        _, status = os.waitpid(self._pid, 0)
-        self._ended = True
-        code = os.waitstatus_to_exitcode(status)
-        return code if code >= 0 else 128 - code
-
-
-def _stopped_by(pid: int) -> int | None:
-    """Wait for a change: the signal by which the command has stopped, or None where it has ended."""
-    while True:
-        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
-        if found is None or found.si_code != os.CLD_STOPPED:
-            return None
-        # A SIGSTOP to the group stops this process too. Where it is awake again, so is the command: the news is old.
-        if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None:
-            return found.si_status
+        while True:
+            number = signal.sigwait(self._signals)
+            if number == signal.SIGCHLD:
+                pid, status = os.waitpid(self._pid, os.WNOHANG | os.WUNTRACED)
+                if pid and os.WIFSTOPPED(status):
+                    _stop(os.WSTOPSIG(status))
+                elif pid:
+                    code = os.waitstatus_to_exitcode(status)
+                    return code if code >= 0 else 128 - code
+            elif number in _FORWARDED:
+                os.kill(self._pid, number)
 
 
 def _stop(number: int) -> None:
-    """Stop by the same signal, for the shell that waits for this process: not earlier, or it would take the terminal
-    while the command still puts it in order.
+    """Stop as the command did, for the shell that waits for this process.
+
+    Not before the command has: the shell would take the terminal while the command still puts it in order.
     """
-    if number == signal.SIGSTOP:
-        signal.raise_signal(number)
+    if signal.SIGCONT in signal.sigpending():  # a SIGSTOP to both of them is over: so is the command's
         return
-    handler = signal.signal(number, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     signal.raise_signal(number)
-    signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextlib.contextmanager
 def started(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> Iterator[Command]:
-    """Start a command; while the block runs, signals are its. Raises ``CannotStart``."""
-    command = Command()
+    """Start a command; while the block runs, signals are its. Raises ``CannotStart``.
 
-    def forward(number: int, _frame: object) -> None:
-        command.send(number)
-
-    def leave_to_terminal(_number: int, _frame: object) -> None:
-        pass
-
-    # Handlers are there before the command is, and not a blocked signal: a thread that blocks none would take it.
-    kept: dict[signal.Signals, Any] = {}
-    for number in (*_FROM_TERMINAL, *_FORWARDED, signal.SIGCONT):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # ignored by the caller, as nohup does: by all of us
-            kept[number] = signal.signal(number, leave_to_terminal if number in _FROM_TERMINAL else forward)
+    The signals are blocked and waited for (POSIX: sigwait), since a handler may run a moment before the wait that it
+    is to interrupt. No other thread may let them through.
+    """
+    # What the caller ignores, as nohup does, is ignored by all of us.
+    handled = {number for number in (*_FROM_TERMINAL, *_FORWARDED) if signal.getsignal(number) is not signal.SIG_IGN}
+    handled.add(signal.SIGCHLD)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)  # ignored, it would not be waited for
     try:
-        command.start(argv, environment)
-        yield command
+        yield Command(_spawn(argv, environment, mask), handled)
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        while pending := signal.sigpending() & handled:  # too late for the command
+            signal.sigwait(pending)
+        signal.signal(signal.SIGCHLD, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> int:
+def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes], mask: Collection[int]) -> int:
     def spawn(program: str, *arguments: str) -> int:
-        return os.posix_spawnp(program, [program, *arguments], environment, setsigdef=_IGNORED_BY_PYTHON)
+        return os.posix_spawnp(
+            program, [program, *arguments], environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON
+        )
 
     try:
         return spawn(*argv)

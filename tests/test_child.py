@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
@@ -53,6 +54,7 @@ def start(project: Project) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
             **more,  # type: ignore[call-overload]
         )
         running.append(process)
@@ -62,22 +64,21 @@ def start(project: Project) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     yield begin
     for process in running:
-        if process.poll() is None:
-            process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
 SIGNALLED = """
-import signal, sys, time
-def told(number, frame):
-    print(signal.Signals(number).name, flush=True)
-    if number != signal.SIGINT:
-        sys.exit(3)
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
-    signal.signal(number, told)
+import signal, sys
+numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 print("ready", flush=True)
 while True:
-    signal.pause()
+    number = signal.sigwait(numbers)
+    print(number.name, flush=True)
+    if number != signal.SIGINT:
+        sys.exit(3)
 """
 
 
@@ -90,8 +91,28 @@ def test_a_signal_to_the_wrapper_reaches_the_command(start: Callable[..., subpro
     assert "0 calls" in err
 
 
+def test_no_signal_is_lost(start: Callable[..., subprocess.Popen[str]]) -> None:
+    """Each is sent when the one before has arrived, which is when the wrapper turns to waiting again."""
+    code = """
+import signal
+numbers = {signal.SIGUSR1, signal.SIGUSR2}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+print("ready", flush=True)
+while signal.sigwait(numbers) == signal.SIGUSR1:
+    print("again", flush=True)
+"""
+    process = start(PYTHON, "-c", code)
+    assert process.stdout is not None
+    for _ in range(500):
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "again\n"
+    process.send_signal(signal.SIGUSR2)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
 def test_ctrl_c_reaches_the_command_once(start: Callable[..., subprocess.Popen[str]]) -> None:
-    process = start(PYTHON, "-c", SIGNALLED, start_new_session=True)
+    process = start(PYTHON, "-c", SIGNALLED)
     os.killpg(process.pid, signal.SIGINT)  # what the terminal does
     assert process.stdout is not None
     assert process.stdout.readline() == "SIGINT\n"
@@ -101,7 +122,7 @@ def test_ctrl_c_reaches_the_command_once(start: Callable[..., subprocess.Popen[s
 
 
 def test_ctrl_c_ends_a_command_that_does_not_mind_it(start: Callable[..., subprocess.Popen[str]]) -> None:
-    process = start("sh", "-c", "echo ready; exec sleep 60", start_new_session=True)
+    process = start("sh", "-c", "echo ready; exec sleep 60")
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGINT
@@ -143,7 +164,7 @@ def test_a_command_that_stops_stops_the_wrapper_too(start: Callable[..., subproc
 
 
 def test_ctrl_z_and_fg(start: Callable[..., subprocess.Popen[str]]) -> None:
-    process = start("sh", "-c", "echo ready; read line; echo $line", start_new_session=True)
+    process = start("sh", "-c", "echo ready; read line; echo $line")
     for _ in range(20):
         os.killpg(process.pid, signal.SIGSTOP)
         until(lambda: all(state(pid) == "T" for pid in [process.pid, *group_children(process.pid)]), "all stop")
