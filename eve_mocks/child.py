@@ -13,7 +13,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, NoReturn
 
-from eve_mocks.errors import MockError
+from eve_mocks.program import CannotStart, as_script, cannot_start
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,14 +23,6 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 # Python ignores these at its start, and what is ignored is inherited.
 _IGNORED_BY_PYTHON = [signal.SIGPIPE, signal.SIGXFSZ]
-
-
-class CannotStart(MockError):
-    """The command cannot be executed (126) or is not found (127)."""
-
-    def __init__(self, message: str, *, why: str, fix: str, exit_code: int) -> None:
-        super().__init__(message, why=why, fix=fix)
-        self.exit_code = exit_code
 
 
 class Command:
@@ -97,62 +89,27 @@ def _spawn(argv: Sequence[str], environment: Mapping[bytes, bytes], mask: Collec
     try:
         return spawn(*argv)
     except OSError as error:
-        if error.errno == errno.ENOEXEC:  # as execvp(3) does for a script without a first line of its own
-            with contextlib.suppress(OSError):
-                return spawn("/bin/sh", *argv)
-        raise _cannot_start(argv[0], error) from error
+        if error.errno == errno.ENOEXEC and (script := as_script(argv)):
+            return spawn(*script)
+        raise cannot_start(argv[0], error) from error
     except ValueError as error:
-        raise CannotStart(
-            f"the command {argv[0]!r} cannot be started", why=str(error), fix="Correct the command.", exit_code=126
-        ) from error
+        raise _not_a_command(argv[0], error) from error
 
 
-def replace(argv: Sequence[str]) -> NoReturn:
+def replace(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> NoReturn:
     """Become the command, untouched. Raises ``CannotStart``."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(argv[0], list(argv))  # noqa: S606 - running the user's command is what this is for
+        os.execvpe(argv[0], list(argv), environment)  # noqa: S606 - running the user's command is what this is for
     except OSError as error:
-        if error.errno == errno.ENOEXEC:
-            os.execv("/bin/sh", ["sh", *argv])  # noqa: S606
-        raise _cannot_start(argv[0], error) from error
+        if error.errno == errno.ENOEXEC and (script := as_script(argv)):
+            os.execve(script[0], script, environment)  # noqa: S606
+        raise cannot_start(argv[0], error) from error
+    except ValueError as error:
+        raise _not_a_command(argv[0], error) from error
 
 
-def _cannot_start(program: str, error: OSError) -> CannotStart:
-    reason = error.strerror or str(error)
-    if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-        return CannotStart(
-            f"the command {program} cannot be executed: {reason}",
-            why="the system refused to run it",
-            fix=f"Make it executable (chmod +x), or put an interpreter before it: -- sh {program}"
-            if error.errno in (errno.EACCES, errno.ENOEXEC)
-            else "Correct the command or its arguments.",
-            exit_code=126,
-        )
-    if os.path.exists(program) and "/" in program:  # noqa: PTH110
-        return CannotStart(
-            f"the command {program} cannot be executed: its interpreter is not found",
-            why="the file is there, but what its first line names, or the loader it was built for, is not",
-            fix="Correct its first line, or install that interpreter.",
-            exit_code=127,
-        )
-    return CannotStart(
-        f"the command {program} is not found",
-        why="there is no such file" if "/" in program else "no folder of the PATH holds it",
-        fix=_nearest_program(program),
-        exit_code=127,
-    )
-
-
-def _nearest_program(program: str) -> str:
-    import difflib
-
-    folder, _, name = program.rpartition("/")
-    names: set[str] = set()
-    for place in [folder or "/"] if "/" in program else os.get_exec_path():
-        with contextlib.suppress(OSError):
-            names.update(os.listdir(place))  # noqa: PTH208 - names are all that is needed
-    # A PATH holds thousands of short names: only a very near one is worth telling.
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
-    return f"Did you mean {program.removesuffix(name)}{near[0]}?" if near else "Correct its name, or install it."
+def _not_a_command(program: str, error: ValueError) -> CannotStart:
+    message = f"the command {program!r} cannot be started"
+    return CannotStart(message, why=str(error), fix="Correct the command.", exit_code=126)

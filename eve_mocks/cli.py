@@ -136,11 +136,11 @@ broke; 2 where nothing was started; 126 or 127 where the command cannot be execu
 @click.pass_obj
 def run(folder: Folder, /, command: tuple[str, ...], *, live: bool, **options: Any) -> int:
     """Run COMMAND with everything it asks of the network mocked, allowed or blocked, and report."""
-    from eve_mocks import child
+    from eve_mocks import child, environment
     from eve_mocks import run as runs
 
     if live:
-        child.replace(command)
+        child.replace(command, environment.of_the_caller())
     folder.must_exist()
     return runs.run(runs.Plan(command=command, folder=folder.path, shown=folder.shown, **options))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from eve_mocks import archive, ca, child, environment, redact, render, report, trust
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
+from eve_mocks.program import CannotStart
 from eve_mocks.proxy_process import ProxyProcess
 from eve_mocks.session import BadSession, session_id
 from eve_mocks.silence import silenced
@@ -65,7 +66,7 @@ def run(plan: Plan) -> int:
             with child.started(plan.command, command_environment) as command:
                 child_exit = command.wait()
                 tally, failure = proxy.finish()
-        except child.CannotStart:
+        except CannotStart:
             archive.discard(folder)
             raise
     problems = [*filter(None, (failure, folder.problem)), *untrusted, *mocks.problems]

@@ -191,6 +191,8 @@ def group_children(pid: int) -> list[int]:
         (["."], 126, "cannot be executed"),
         (["./no-interpreter"], 127, "its interpreter is not found"),
         (["./no-first-line", "a b"], 0, "0 calls"),
+        (["no-first-line", "a b"], 0, "0 calls"),
+        (["./damaged"], 126, "cannot be executed: Exec format error"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -199,7 +201,11 @@ def test_exit_codes(project: Project, command: list[str], code: int, said: str, 
     project.file("not-executable", "text")
     project.file("no-interpreter", "#!/no/such/interpreter\n").chmod(0o755)
     project.file("no-first-line", "echo $1\n").chmod(0o755)
-    run = project.eve_mocks("run", *(["--live"] if live else []), "--", *command)
+    project.file("damaged", "\x7fELF is how a program begins").chmod(0o755)
+    path = f"{project.root}:{project.environment['PATH']}"
+    run = project.eve_mocks("run", *(["--live"] if live else []), "--", *command, env={"PATH": path})
+    if command[-1] == "a b":
+        assert run.stdout == "a b\n"
     if live and run.returncode < 0:
         code = code - 128
         assert -run.returncode == code

@@ -25,6 +25,7 @@ LAYERS = [
     {"__main__", "cli", "pytest_plugin"},
     {"run", "scaffold", "render"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
+    {"program"},
     {"load", "connections", "environment"},
     {"trust"},
     {"ca"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -292,7 +293,7 @@ def test_a_proxy_that_dies_fails_the_run(pay: Project) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == '{"ok": true}\n'
         proxy = subprocess.run(
-            ["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
+            ["ps", "-wwo", "pid=,args=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
         )
         (pid,) = (int(line.split()[0]) for line in proxy.stdout.splitlines() if "eve_mocks.proxy" in line)
         os.kill(pid, signal.SIGKILL)
@@ -506,3 +507,84 @@ def test_the_start_imports_nothing_heavy(pay: Project) -> None:
     heavy = {"mitmproxy", "mcp", "jsonschema", "rich", "asyncio", "cryptography", "h11", "ssl", "tempfile", "certifi"}
     assert "click" in run.stdout.split()
     assert heavy & set(run.stdout.split()) == set()
+
+
+ODD = """
+import asyncio, os, sys, threading
+from eve_mocks import http_mock
+
+print("loading"); sys.stderr.write("loading\\n"); os.system("echo loading; echo loading >&2")
+pay = http_mock("https://api.pay.test/")
+
+@pay.get("/ends")
+def ends():
+    raise GeneratorExit
+
+@pay.get("/cancels")
+async def cancels():
+    inner = asyncio.create_task(asyncio.Event().wait())
+    inner.cancel()
+    await inner
+
+@pay.get("/leaves")
+def leaves():
+    os._exit(3)
+
+@pay.get("/kills")
+def kills():
+    os.kill(os.getpid(), 9)
+
+@pay.get("/quick")
+def quick():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("ends", "raised GeneratorExit"), ("cancels", "raised CancelledError"), ("leaves", "os._exit(3) was called")],
+)
+def test_a_handler_that_breaks_in_an_unusual_way(project: Project, path: str, told: str) -> None:
+    mock = project.file("mocks/pay.py", ODD)
+    run = project.eve_mocks("run", "--", *CHARGES[:-1], "-m", "20", f"https://api.pay.test/{path}")
+    assert run.returncode == 1
+    (call,) = project.calls()
+    assert (call["outcome"], call["status"], call.get("cancelled")) == ("error", 500, None)
+    line = 1 + mock.read_text().splitlines().index(f'@pay.get("/{path}")')
+    assert re.match(rf"mocks/pay\.py:({line + 2}|{line + 4}): ", call["error"])
+    assert told in call["error"]
+    assert told in json.loads(run.stdout)["error"]["message"]
+
+
+def test_a_mock_that_kills_the_proxy_is_told_by_the_signal(project: Project) -> None:
+    project.file("mocks/pay.py", ODD)
+    run = project.eve_mocks("run", "--", "sh", "-c", "curl -sS https://api.pay.test/kills; exit 0")
+    assert run.returncode == 1
+    assert "the proxy ended before the command did (SIGKILL), so calls were refused" in run.stderr
+
+
+def test_what_mocks_print_is_in_the_log_alone(project: Project) -> None:
+    project.file("mocks/pay.py", ODD)
+    run = project.eve_mocks("run", "--", *CHARGES[:-1], "https://api.pay.test/quick")
+    assert (run.stdout, run.returncode) == ("1", 0)
+    assert run.stderr.startswith("eve-mocks  1 call ")
+    assert Path(project.root, project.report()["output"]).read_text().split() == ["loading"] * 4
+
+
+def test_a_damaged_certificate_of_the_caller_is_told_and_hurts_nobody(pay: Project) -> None:
+    bad = pay.file("bad.pem", "-----BEGIN CERTIFICATE-----\ngarbage\n-----END CERTIFICATE-----\n")
+    for _ in range(2):
+        run = pay.eve_mocks("run", "--", *CHARGES, env={"SSL_CERT_FILE": str(bad)})
+        assert (run.stdout, run.returncode) == ('{"ok": true}', 0), run.stderr
+        assert f"are trusted: {bad}: a certificate in it is damaged" in run.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what the environment was at first")
+@pytest.mark.parametrize("locale", [{}, {"LC_CTYPE": "C.UTF-8"}, {"LC_CTYPE": "C"}, {"LANG": "C", "LC_CTYPE": ""}])
+@pytest.mark.parametrize("live", [[], ["--live"]], ids=["run", "live"])
+def test_the_locale_stays_the_callers(project: Project, locale: dict[str, str], live: list[str]) -> None:
+    kept = {name: value for name, value in project.environment.items() if name not in ("LANG", "LC_ALL", "LC_CTYPE")}
+    project = dataclasses.replace(project, environment=kept | locale)
+    run = project.eve_mocks("run", *live, "--", "env")
+    found = dict(line.split("=", 1) for line in run.stdout.splitlines() if line.startswith(("LC_", "LANG=")))
+    assert found == locale
