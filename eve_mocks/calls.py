@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eve_mocks import redact
 from eve_mocks.model import Call
+from eve_mocks.secret_urls import url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -106,7 +107,7 @@ def without_secrets(call: Call) -> Call:
         given = getattr(call, name)
         if given is not None and (shown := _shown(given)) != given:
             changes[name] = shown
-    if (shown := redact.url(call.url)) != call.url:
+    if (shown := url(call.url)) != call.url:
         changes["url"] = shown
     if call.suggestion is not None:
         changes["suggestion"] = {key: _shown(text) for key, text in call.suggestion.items()}

@@ -1,7 +1,7 @@
 """What of a call is written to disk: credentials never, bodies in part (contract, section 8).
 
-A name decides, not a value; see ``secret_names``. Here is where names stand in headers, URLs, forms and JSON, and in
-``secret_text`` where they stand in other text.
+A name decides, not a value: ``secret_names`` knows them. They stand in headers, command lines and JSON, which are here,
+in URLs and forms, which are in ``secret_urls``, and in other text, which is in ``secret_text``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import math
 import re
 import zlib
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_plus
 
 from eve_mocks import secret_text
 from eve_mocks.secret_names import REDACTED, is_count, is_field, is_secret
+from eve_mocks.secret_urls import form, url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 BODY_LIMIT = 64 * 1024
 
-_PARAMETER = re.compile(r"(?<=[?&#;])([^?&#=\s;]{1,200})=[^&#\s\"'<>\\]*")
-# What else is asked where OAuth gives or takes a code (RFC 6749, section 4.1).
-_BESIDE_CODE = re.compile(r"(?:^|[?&#])(?:state|grant_type|redirect_uri|client_id)=")
 _FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
 _SHAPES = {
     "host": re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d*)?"),
@@ -41,7 +38,6 @@ _TEXT_TYPE = re.compile(r"text/.*|.*(?:json|xml|javascript|form-urlencoded|yaml)
 _SCHEMA_TYPES = frozenset(("string", "object", "array", "number", "integer", "boolean", "null"))
 _SCHEMA_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
 _ARGUMENT = re.compile(r"(?P<name>-*[\w.-]+)(?P<mark>[:=]\s*)(?P<value>.+)", re.DOTALL)
-_USERINFO = re.compile(r"(?<=://)[^/\s@\"']+@")
 
 
 def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
@@ -68,31 +64,6 @@ def _field_value(name: str, value: str) -> str:
     if found := _SCHEME.fullmatch(value):
         return f"{found[1]} {REDACTED}"
     return text(value)
-
-
-def url(shown: str, *, with_code: bool = False) -> str:
-    """A URL, or text that may hold one, without its user name and password and its secret parameters.
-
-    ``with_code``: it is where a client was sent, so a ``code`` is one of OAuth.
-    """
-    if "@" in shown:
-        shown = _USERINFO.sub(f"{REDACTED}@", shown)
-    if "=" not in shown or not ("?" in shown or "#" in shown or ";" in shown):
-        return shown
-    with_code = with_code or bool(_BESIDE_CODE.search(shown))
-
-    def parameter(found: re.Match[str]) -> str:
-        return f"{found[1]}={REDACTED}" if _hides(found[1], found[0], with_code=with_code) else found[0]
-
-    return _PARAMETER.sub(parameter, shown)
-
-
-def _hides(name: str, pair: str, *, with_code: bool) -> bool:
-    """Whether the value of a parameter is a credential; ``pair`` is how it stands there."""
-    plain = unquote_plus(name)
-    if plain == "code":
-        return with_code
-    return is_secret(plain) and not is_count(plain, pair[len(name) + 1 :])
 
 
 def command(arguments: Iterable[str]) -> list[str]:
@@ -207,17 +178,6 @@ def _blank(name: str, given: Json) -> Json:
 
 def _is_number_of(name: str, given: Json) -> bool:
     return not isinstance(given, str) and is_count(name, given)
-
-
-def form(shown: str) -> str:
-    """A URL-encoded form without the values of its secret names."""
-    with_code = bool(_BESIDE_CODE.search(shown))
-    return "&".join(
-        f"{pair.partition('=')[0]}={REDACTED}"
-        if "=" in pair and _hides(pair.partition("=")[0], pair, with_code=with_code)
-        else pair
-        for pair in shown.split("&")
-    )
 
 
 def text(shown: str) -> str:

@@ -38,7 +38,7 @@ LAYERS = [
     {"declared", "document", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness"},
     {"paths"},
-    {"folder", "match", "encoding", "redact", "secret_names", "secret_text"},
+    {"folder", "match", "encoding", "redact", "secret_names", "secret_text", "secret_urls"},
     {"model"},
     {"errors", "exits", "files", "interruption", "silence"},
 ]

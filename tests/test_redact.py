@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from eve_mocks import redact
+from eve_mocks import redact, secret_urls
 
 SECRET = "s3cr3t"
 FORM = (
@@ -67,7 +67,7 @@ def test_headers(given: tuple[tuple[str, str], ...], expected: dict[str, object]
     ],
 )
 def test_urls(given: str, expected: str) -> None:
-    assert redact.url(given) == expected
+    assert secret_urls.url(given) == expected
 
 
 @pytest.mark.parametrize(

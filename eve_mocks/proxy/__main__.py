@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eve_mocks import redact
 from eve_mocks.advice import Advisor
 from eve_mocks.calls import CallLog
 from eve_mocks.dispatch import Dispatcher
@@ -137,12 +138,21 @@ async def _finish(control: Control, folder: Folder) -> threading.Timer:
     return await asyncio.get_running_loop().run_in_executor(None, wait)
 
 
+class _Formatter(logging.Formatter):
+    """The error of a failure may quote what was asked."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact.text(super().format(record))
+
+
 def main() -> int:
     """Run the proxy on two inherited file descriptors."""
     listen_fd, control_fd = map(int, sys.argv[1:3])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt here is a mock's
     os.dup2(sys.stderr.fileno(), 1)  # what mock files print does not belong to the command's output
-    logging.basicConfig(level=logging.ERROR, format="eve-mocks: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("eve-mocks: %(message)s"))
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     control = Control(control_fd)

@@ -54,7 +54,7 @@ class _Stream(HttpStream):
         asked, spoken = self.flow.request, "https" if self.context.client.tls else "http"
         why = validate_request(self.mode, asked, self.context.options.validate_inbound_headers)
         if why is None and asked.is_http2 and asked.scheme != spoken:  # forgotten by mitmproxy after this
-            why = f"its :scheme is {asked.scheme}, and the connection is {spoken}"
+            why = f"its :scheme is not that of the connection, {spoken}"
         if why is None:
             return False
         self.flow.metadata[REFUSED] = why

@@ -86,7 +86,7 @@ def inside(data: bytes, *fields: bytes) -> None:
 
 def main() -> None:
     for data in OTHER_PROTOCOLS:
-        with tunnel(b"mail.test:25") as client:
+        with tunnel(b"cache.test:6379") as client:
             tell(client, data % SECRET)
     for target in TARGETS:
         to_proxy(b"GET " + target % SECRET + b" HTTP/1.1" + END)
