@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # What a body may grow to when it is decoded: far above any real request, far below what would hurt.
 LIMIT = 256 * 1024 * 1024
 _STEP = 1024 * 1024
+# So much is given to a member of a gzip body at a time; what is behind its end is copied.
+_MEMBER = 16 * 1024
 
 
 class BadEncoding(ValueError):
@@ -37,6 +39,31 @@ class _Zlib:
 
     def is_complete(self) -> bool:
         return self._zlib.eof and not self._zlib.unused_data
+
+
+class _Gzip:
+    """One member after another (RFC 1952, section 2.2)."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        self._data = memoryview(b"")
+
+    def feed(self, data: bytes) -> bytes:
+        if data:
+            self._data = memoryview(data)
+        while self._data:
+            if self._zlib.eof:
+                self._zlib = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            piece = self._data[:_MEMBER]
+            decoded = self._zlib.decompress(piece, _STEP)
+            left = self._zlib.unused_data if self._zlib.eof else self._zlib.unconsumed_tail
+            self._data = self._data[len(piece) - len(left) :]
+            if decoded:
+                return decoded
+        return b"" if self._zlib.eof else self._zlib.decompress(b"", _STEP)
+
+    def is_complete(self) -> bool:
+        return self._zlib.eof and not self._data
 
 
 class _Deflate(_Zlib):
@@ -87,8 +114,8 @@ class _Zstd:
 
 
 _DECODERS: dict[str, Callable[[], _Decoder]] = {
-    "gzip": lambda: _Zlib(16 + zlib.MAX_WBITS),
-    "x-gzip": lambda: _Zlib(16 + zlib.MAX_WBITS),
+    "gzip": _Gzip,
+    "x-gzip": _Gzip,
     "deflate": _Deflate,
     "br": _Brotli,
     "zstd": _Zstd,

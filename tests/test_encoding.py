@@ -59,6 +59,25 @@ class TestCodings:
         assert found == text[:1000]
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        pytest.param([b"one", b"two"], id="two"),
+        pytest.param([b"", b"one", b"", b"two", b""], id="empty ones"),
+        pytest.param([b""] * 2_000 + [b"one"], id="many"),
+        pytest.param([TEXT, TEXT * 20, b"end"], id="large"),
+    ],
+)
+def test_a_gzip_body_may_have_several_members(members):
+    assert decode(b"".join(map(gzip.compress, members)), "gzip") == b"".join(members)
+
+
+@pytest.mark.parametrize("behind", [b"?", b"\x1f\x8b", gzip.compress(b"two")[:-1]])
+def test_what_is_behind_a_gzip_member_is_one_too(behind):
+    with pytest.raises(BadEncoding):
+        decode(gzip.compress(b"one") + behind, "gzip")
+
+
 def test_codings_are_taken_off_from_the_last():
     assert decode(gzip.compress(brotli.compress(TEXT)), "br, GZIP") == TEXT
 

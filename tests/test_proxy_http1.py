@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -178,6 +179,16 @@ class TestRequests:
             client.shutdown(1)
             assert json_of(read_all(client))["url"] == "http://plain.test/"
 
+    def test_a_client_that_ends_its_side_while_the_answer_takes_its_time(self, proxy):
+        running = proxy([FunctionMock("http://plain.test/", lambda asked: Response(text=asked.path, delay="300ms"))])
+        with running.connect() as client:
+            for path in ("/a", "/b"):
+                client.sendall(request("GET", f"http://plain.test{path}", host="plain.test"))
+            client.shutdown(socket.SHUT_WR)
+            answers = read_all(client)
+        assert re.findall(rb"\n(/.)", answers) == [b"/a", b"/b"]
+        assert not any(call.cancelled for call in running.recorded(2))
+
 
 class TestConnections:
     def test_pipelined_requests_are_answered_in_order(self, proxy):
@@ -195,9 +206,9 @@ class TestConnections:
 
     def test_a_flood_of_pipelined_requests(self, proxy):
         count = 3000
-        running = proxy(lambda asked: {"path": asked.path})
-        raw = request("GET", "/v1/x") * (count - 1) + request("GET", "/v1/last", CLOSE)
-        with running.secure() as client:
+        running = proxy([FunctionMock("http://plain.test/", lambda asked: {"path": asked.path})])
+        raw = request("GET", "/x", host="plain.test") * (count - 1) + request("GET", "/y", CLOSE, host="plain.test")
+        with running.tunnel("plain.test:80") as client:  # Python's TLS sockets do not serve two threads
             writer = threading.Thread(target=client.sendall, args=(raw,))
             writer.start()
             answers = read_all(client)
@@ -293,6 +304,19 @@ class TestResponses:
             client.sendall(request("GET", "/v1/x", CLOSE))
             assert body_of(read_head(client)) == b""
             assert read_all(client) == body
+
+    def test_a_large_body_is_not_held_in_buffers(self, proxy):
+        body = bytes(64 << 20)
+        running = proxy(lambda asked: Response(body=body))
+        with running.secure() as client:
+            client.sendall(request("GET", "/v1/x", CLOSE))
+            read_head(client)
+            client.recv(1)
+            (accepted,) = running.listener._transports  # noqa: SLF001 - memory is not to be seen by a client
+            assert accepted.get_write_buffer_size() < 1 << 20
+        call = running.call()
+        assert (call.cancelled, call.status) == (True, 200)
+        assert 0 < call.response_bytes < len(body)
 
     def test_a_delay(self, proxy):
         running = proxy(lambda asked: Response(text="late", delay="150ms"))
@@ -410,6 +434,16 @@ def wait_until(condition) -> None:
 
 
 class TestHangingUp:
+    @pytest.mark.parametrize("shut_first", [True, False])
+    def test_without_tls(self, proxy, shut_first):
+        running = proxy([FunctionMock("http://plain.test/", lambda asked: Response(fault="timeout"))])
+        with running.connect() as client:
+            client.sendall(request("GET", "http://plain.test/", host="plain.test"))
+            wait_until(lambda: running.listener._tasks)  # noqa: SLF001
+            if shut_first:
+                client.shutdown(socket.SHUT_WR)
+        assert running.call().cancelled
+
     def test_in_a_delay(self, proxy):
         cancelled = threading.Event()
 

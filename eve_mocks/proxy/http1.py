@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 _PIPELINE_LIMIT = 256 * 1024
 # How long what a client still sends is read and dropped after an early answer, which a reset would destroy.
 _LINGER = 1.0
+# How often a client that sends no more is looked after, while it waits for an answer.
+_LOOK_AGAIN = 1.0
 # Between the client and a proxy (RFC 9110, section 7.6.1, and the older Proxy-Connection).
 # A CONNECT with it gets no answer: our own preload sends it, and goes on as if the server itself had been reached.
 QUIET = "x-eve-mocks-quiet"
@@ -57,6 +59,7 @@ class Lanes(Protocol):
     address: tuple[str, int]
 
     def peer(self, connection: Connection) -> Peer: ...
+    def is_gone(self, connection: Connection) -> bool: ...
     def block(self, connection: Connection, reason: str, why: str, fix: str) -> None: ...
     def keep(self, task: asyncio.Task[None]) -> None: ...
     def tunnel(self, transport: asyncio.Transport, connection: Connection, rest: bytes, *, quiet: bool) -> None: ...
@@ -109,6 +112,7 @@ class Http1(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._drain: asyncio.Future[None] | None = None
         self._over = False  # nothing more is read here
+        self._ended = False  # the client sends no more
 
     # Events of the transport.
 
@@ -137,10 +141,24 @@ class Http1(asyncio.Protocol):
             self.transport.abort()
 
     def eof_received(self) -> bool:
-        """The client hung up, or sends no more: what could be answered at once has been, the rest is cancelled."""
-        if self._task is not None:
+        """The client hung up, or only sends no more (``shutdown(SHUT_WR)``): then it still waits for the answer."""
+        self._ended = True
+        if self._task is None or not self.transport.can_write_eof():
+            if self._task is not None:
+                self._task.cancel()
+            return False
+        self._look_after()
+        return True
+
+    def _look_after(self) -> None:
+        """Cancel what a client does not wait for any more: after its FIN, the connection itself tells nothing."""
+        if self._task is None or self._over:
+            return
+        if self._lanes.is_gone(self._connection):
             self._task.cancel()
-        return False
+            self.transport.close()
+        else:
+            self._loop.call_later(_LOOK_AGAIN, self._look_after)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._over = True
@@ -327,6 +345,8 @@ class Http1(asyncio.Protocol):
         self._task = None
         self._settle(task)
         self.data_received(b"")
+        if self._ended and self._task is None and not self._over:
+            self._close(linger=False)
 
     def _settle(self, task: asyncio.Task[None]) -> None:
         """Make the connection ready for the next request, or close it."""

@@ -19,7 +19,7 @@ from eve_mocks.model import URL
 from eve_mocks.proxy import head
 from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.http1 import Http1, broken_inside
-from eve_mocks.proxy.peer import Peers
+from eve_mocks.proxy.peer import Peers, is_gone
 from eve_mocks.proxy.relay import relay
 from eve_mocks.proxy.reply import reset
 from eve_mocks.proxy.tls import ServerSide, TlsLayer
@@ -305,6 +305,9 @@ class Listener:
 
     def peer(self, connection: Connection) -> Peer:
         return self._peers.find(connection.client_port, self.address[1])
+
+    def is_gone(self, connection: Connection) -> bool:
+        return is_gone(connection.client_port, self.address[1])
 
     def block(self, connection: Connection, reason: str, why: str, fix: str) -> None:
         url = connection.url if connection.host is not None else URL("tcp", *self.address, "/")

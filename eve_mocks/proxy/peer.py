@@ -35,8 +35,16 @@ class Peers:
         return Peer(pid=pid, program=_program(pid))
 
 
+def is_gone(port: int, server_port: int) -> bool:
+    """Whether no process has the client's socket any more; False where that cannot be seen."""
+    return _TABLES[0].exists() and _inode(port, server_port) is None
+
+
 def _inode(port: int, server_port: int) -> str | None:
-    """The client's socket. Columns: slot, local address, remote address, …; the tenth is the inode (proc_net_tcp)."""
+    """The client's socket. Columns: slot, local address, remote address, …; the tenth is the inode (proc_net_tcp).
+
+    It is 0 for one that the kernel has left of a closed connection.
+    """
     local, remote = f":{port:04X}", f":{server_port:04X}"
     for table in _TABLES:
         try:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # What is kept of a body for the log (contract, section 8).
 KEPT = 64 * 1024
+# What is written of a large body at a time, so that it is not held once more in every buffer on the way.
+_PIECE = 256 * 1024
 # Set by us: from the bytes that are sent.
 _OURS = {"content-length", "transfer-encoding"}
 _PHRASES = {status.value: status.phrase.encode() for status in http.HTTPStatus}
@@ -80,6 +82,8 @@ async def send(wire: Wire, exchange: Exchange, *, close: bool = False) -> None:
             await _misbehave(wire, exchange, response)
         elif response.events is not None:
             await _stream(wire, exchange, response)
+        elif len(response.body) > _PIECE:
+            await _in_pieces(wire, exchange, response, close=close)
         else:
             whole(wire, exchange, response, close=close)
             await wire.drained()
@@ -98,18 +102,59 @@ def _head(wire: Wire, response: Response, pairs: HeaderPairs) -> bytes:
 
 
 def whole(wire: Wire, exchange: Exchange, response: Response, *, close: bool = False) -> None:
-    """Send a response whose body is known, in one piece."""
-    method = exchange.request.method
-    pairs = honest_headers(response, method)
-    if close:
-        pairs = (*pairs, ("connection", "close"))
-    body = b"" if method == "HEAD" else _body(response)
+    """Send a response whose body is small, in one piece."""
+    pairs, body = _message(exchange, response, close=close)
     sent = _head(wire, response, pairs)
     if body:
         sent += wire.conn.send(h11.Data(data=body)) or b""
     sent += wire.conn.send(h11.EndOfMessage()) or b""
     wire.transport.write(sent)
     exchange.finish(status=response.status, headers=pairs, body=body[:KEPT], size=len(body))
+
+
+def _message(exchange: Exchange, response: Response, *, close: bool) -> tuple[HeaderPairs, bytes]:
+    """The fields and the body as they are sent."""
+    method = exchange.request.method
+    pairs = honest_headers(response, method)
+    if close:
+        pairs = (*pairs, ("connection", "close"))
+    return pairs, b"" if method == "HEAD" else _body(response)
+
+
+async def _in_pieces(wire: Wire, exchange: Exchange, response: Response, *, close: bool) -> None:
+    pairs, body = _message(exchange, response, close=close)
+    wire.transport.write(_head(wire, response, pairs))
+    sent = 0
+    try:
+        while sent < len(body):
+            piece = body[sent : sent + _PIECE]
+            wire.transport.write(wire.conn.send(h11.Data(data=piece)) or b"")
+            sent += len(piece)
+            await _taken(wire)
+    except asyncio.CancelledError:
+        _cut_short(exchange, response, pairs, body[:KEPT], sent)
+        raise
+    wire.transport.write(wire.conn.send(h11.EndOfMessage()) or b"")
+    exchange.finish(status=response.status, headers=pairs, body=body[:KEPT], size=sent)
+
+
+async def _taken(wire: Wire) -> None:
+    """Wait until more may be written. On a connection that has ended, this ends like one that ends meanwhile."""
+    await wire.drained()
+    if wire.transport.is_closing():
+        raise asyncio.CancelledError
+
+
+def _cut_short(exchange: Exchange, response: Response, pairs: HeaderPairs, kept: bytes, size: int) -> None:
+    """Record an answer that the client did not wait for."""
+    exchange.finish(
+        status=response.status,
+        headers=pairs,
+        body=kept,
+        size=size,
+        error="cancelled: the client hung up",
+        cancelled=True,
+    )
 
 
 async def _stream(wire: Wire, exchange: Exchange, response: Response) -> None:
@@ -124,16 +169,9 @@ async def _stream(wire: Wire, exchange: Exchange, response: Response) -> None:
             wire.transport.write(wire.conn.send(h11.Data(data=data)) or b"")
             kept += data[: KEPT - len(kept)]
             size += len(data)
-            await wire.drained()
+            await _taken(wire)
     except asyncio.CancelledError:
-        exchange.finish(
-            status=response.status,
-            headers=pairs,
-            body=bytes(kept),
-            size=size,
-            error="cancelled: the client hung up",
-            cancelled=True,
-        )
+        _cut_short(exchange, response, pairs, bytes(kept), size)
         raise
     wire.transport.write(wire.conn.send(h11.EndOfMessage()) or b"")
     exchange.finish(status=response.status, headers=pairs, body=bytes(kept), size=size)
