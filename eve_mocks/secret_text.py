@@ -28,14 +28,15 @@ _SCHEMA = re.compile(
 
 _PAIR = re.compile(r"(?<![\w.%$-])(?P<name>[\w.%$-]{1,80})[ \t]{0,4}(?P<mark>=(?![=>])|:(?![:/]))[ \t]{0,4}")
 _QUOTED = r""""[^"\n]*"?|'[^'\n]*'?"""
-_ASSIGNED = re.compile(_QUOTED + r"""|[^\s&;,"'<>\\()\[\]{}]+""")
+_ASSIGNED = re.compile(_QUOTED + r"""|(?:(?:[Bb]earer|[Bb]asic|[Tt]oken)[ \t]{1,4})?[^\s&;,"'<>\\()\[\]{}]+""")
 # After a colon there may be prose, unless the value is all that there is.
 _TOLD = re.compile(
     _QUOTED + r"""|(?:(?<=[ \t])[^\s,}"'\\]{1,4096}+|[^\s,}"'\\:]{1,4096}+)(?=[ \t\r]*(?:$|[,}"'\\]))""",
     re.MULTILINE,
 )
 _FIELD_LINE = re.compile(r"(?:proxy-|x-[\w-]{0,40})?authorization|(?:set-)?cookie2?", re.IGNORECASE)
-_LINE = re.compile(r"""[^"'\\\r\n]+""")
+_LINE = re.compile(r"[^\r\n]+")
+_QUOTED_LINE = re.compile(r"""[^"'\\\r\n]+""")  # inside of a command or of JSON
 _SCHEME = re.compile(
     r"""\b(bearer|basic)[ \t]+(?!\w+=["']?[\w/])(?=[^\s"',;]*\d|[^\s"',;]{20}|\S*=)[\w.~+/=-]{8,}""", re.IGNORECASE
 )
@@ -125,8 +126,13 @@ def _pair(shown: str, found: re.Match[str]) -> tuple[str, int] | None:
     name, start = found["name"], found.end()
     if not is_field(name):
         return None
-    whole_line = found["mark"] == ":" and _FIELD_LINE.fullmatch(name)
-    value = (_LINE if whole_line else _ASSIGNED if found["mark"] == "=" else _TOLD).match(shown, start)
+    if found["mark"] == "=":
+        follows = _ASSIGNED
+    elif not _FIELD_LINE.fullmatch(name):
+        follows = _TOLD
+    else:
+        follows = _LINE if shown[max(0, found.start() - 1) : found.start()] in ("", "\n") else _QUOTED_LINE
+    value = follows.match(shown, start)
     if value is None or value[0] in _KEPT or is_count(name, value[0]):
         return None
     quote = value[0][0] if value[0][0] in "\"'" else ""

@@ -159,6 +159,8 @@ IN_HEADERS: dict[str, Place] = {
 }
 ELSEWHERE: dict[str, Place] = {
     "a line of headers": lambda _, secret: _answer(f"Authorization: Bearer {secret}\nAccept: */*", "text/plain"),
+    "a line with quotes": lambda _, secret: _answer(f'Authorization: Digest username="me", response="{secret}"'),
+    "an assigned header": lambda _, secret: _answer(f"Accept=*/*; Authorization=Bearer {secret}", "text/plain"),
     "a line of cookies": lambda _, secret: _answer(f"Cookie: a=b; c={secret}\nAccept: */*", "text/plain"),
     "a command in JSON": lambda _, secret: _json({"cmd": f"curl -H 'Authorization: Bearer {secret}' https://a.test"}),
     "Bearer in a sentence": lambda _, secret: _json({"a": f"I sent Bearer {secret} to it."}),
