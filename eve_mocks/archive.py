@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 KEPT = 10
 _NAME = Path(".eve-mocks")
+_SHAPE = {"counts": dict, "targets": list, "sessions": list, "unused": dict, "problems": list}
 _RUN = re.compile(r"\d{8}T\d{6}\.\d{3}Z-(?P<pid>\d+)")
 
 
@@ -178,6 +179,7 @@ def read(path: Path) -> Report:
     """
     try:
         report: Report = json.loads(path.read_bytes())
+        _check_shape(report)
         return report if report["exitCode"] is not None else fold(report, path.with_name("calls.jsonl"))
     except FileNotFoundError as error:
         raise MockError(
@@ -185,13 +187,34 @@ def read(path: Path) -> Report:
             why=f"{path} does not exist",
             fix="eve-mocks run -- COMMAND writes one, in the folder where it is started.",
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise MockError(
             f"the report {path} cannot be read",
-            why=str(error),
+            why=f"it has no {error}" if isinstance(error, KeyError) else str(error),
             fix="Name another run, or run the command again.",
             file=str(path),
         ) from error
+
+
+def _check_shape(report: Report) -> None:
+    for key, kind in _SHAPE.items():
+        if not isinstance(report[key], kind):
+            raise TypeError(f"its {key} cannot be {report[key]!r}")
+
+
+def unfinished() -> Problem | None:
+    """What is told beside the latest report, where a later run has none: it still runs, or was killed."""
+    runs = _NAME / "runs"
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        last = max(name for name in os.listdir(runs) if _RUN.fullmatch(name))  # noqa: PTH208
+        if json.loads((runs / last / "report.json").read_bytes())["exitCode"] is None:
+            lives = _lives(int(last.rpartition("-")[2]))
+            return Problem(
+                message=f"this is not the last run: {last} {'still runs' if lives else 'did not end'}",
+                why="a run writes its report when its command has ended",
+                fix=f"eve-mocks report {last} shows what it has done so far.",
+            )
+    return None
 
 
 def _replace(path: Path, text: bytes) -> None:

@@ -8,23 +8,25 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-import itertools
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from eve_mocks import complaints
 from eve_mocks.errors import MockError
+from eve_mocks.interruption import Interrupted
 from eve_mocks.match import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from eve_mocks.errors import Problem
+    from eve_mocks.load import Mocks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,14 +37,25 @@ class Folder:
     shown: str
     given: bool
 
-    def must_exist(self) -> Folder:
-        """Return the folder. Raises ``MockError`` where the user named one that is not there."""
+    def usable(self) -> Folder:
+        """Return the folder, which need not be there yet. Raises ``MockError`` where it never could."""
+        if not self.shown:
+            raise MockError(
+                "--dir names no folder",
+                why="taken for the working directory, the project's own files would be run as mocks",
+                fix="Name the mocks folder, or leave --dir out: it is mocks then.",
+            )
         if not self.path.is_absolute():
             raise MockError(
                 "the working directory is gone",
                 why="it was removed, and the mocks and the report are looked for in it",
                 fix="Change to a folder that exists.",
             )
+        return self
+
+    def must_exist(self) -> Folder:
+        """Return the folder. Raises ``MockError`` where the user named one that is not there."""
+        self.usable()
         if self.given and not self.path.is_dir():
             beside = self.path.parent
             folders = [entry.name for entry in os.scandir(beside) if entry.is_dir()] if beside.is_dir() else []
@@ -52,7 +65,9 @@ class Folder:
                 why="it was named by --dir or EVE_MOCKS_DIR, so it is not taken for an empty one",
                 fix=f"Did you mean {os.path.join(os.path.dirname(self.shown), near)}?"  # noqa: PTH118, PTH120 - as typed
                 if near
-                else f"Make it with mkdir {self.shown}, or name another.",
+                else "Name the folder that holds the mocks."
+                if self.path.exists()
+                else f"Make it with {shlex.join(['mkdir', '-p', self.shown])}, or name another.",
             )
         return self
 
@@ -155,6 +170,8 @@ def report(folder: Folder, run: str | None, *, as_json: bool) -> None:
 
     path = archive.locate(run)
     found = archive.read(path)
+    if run is None and (later := archive.unfinished()) is not None:
+        complaints.show_problems([later], as_json=as_json)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
@@ -167,13 +184,13 @@ def report(folder: Folder, run: str | None, *, as_json: bool) -> None:
 @click.pass_obj
 def list_(folder: Folder, *, as_json: bool) -> None:
     """List every connection and upstream, and what a call to it does."""
-    from eve_mocks import connections, load, render
+    from eve_mocks import connections, render
     from eve_mocks.router import Router
 
-    mocks = load.load(folder.must_exist().path, shown=folder.shown)
+    mocks = _load(folder, as_json=as_json)
     declared, mistakes = connections.read(Path())
     _raise_all([*mocks.errors, *mistakes])
-    _show_problems(mocks.problems, as_json=as_json)
+    complaints.show_problems(mocks.problems, as_json=as_json)
     rows = connections.rows(Router(mocks.mocks, mocks.passages), declared)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
@@ -195,6 +212,7 @@ def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python:
     """
     from eve_mocks import archive, connections, scaffold
 
+    folder.usable()
     declared, mistakes = connections.read(Path())
     _raise_all(mistakes)
     try:
@@ -213,12 +231,12 @@ def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python:
 @click.pass_obj
 def check(folder: Folder, *, as_json: bool) -> None:
     """Load everything and tell every mistake, with file and line, and what loads but does nothing."""
-    from eve_mocks import connections, load
+    from eve_mocks import connections
 
-    mocks = load.load(folder.must_exist().path, shown=folder.shown)
+    mocks = _load(folder, as_json=as_json)
     declared, mistakes = connections.read(Path())
     _raise_all([*mocks.errors, *mistakes])
-    _show_problems(mocks.problems, as_json=as_json)
+    complaints.show_problems(mocks.problems, as_json=as_json)
     kinds = collections.Counter(passage.kind for passage in mocks.passages)
     counts = {
         "mocks": len(mocks.mocks),
@@ -233,75 +251,36 @@ def check(folder: Folder, *, as_json: bool) -> None:
         click.echo(", ".join(f"{count} {word if count != 1 else word[:-1]}" for word, count in counts.items()))
 
 
+def _load(folder: Folder, *, as_json: bool) -> Mocks:
+    """The mocks; what they print while they load goes to stderr, but not among the JSON of it."""
+    from eve_mocks import load
+    from eve_mocks.silence import silenced
+
+    folder.must_exist()
+    with silenced() if as_json else contextlib.nullcontext():
+        return load.load(folder.path, shown=folder.shown)
+
+
 def _raise_all(errors: Sequence[MockError]) -> None:
     if errors:
         raise ExceptionGroup("mistakes", errors)
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code. Whatever goes wrong is told in three lines."""
     args = sys.argv[1:] if args is None else list(args)
     try:
         code = cli.main(args, prog_name="eve-mocks", standalone_mode=False)
-    except MockError as error:
-        return show_errors([error], args)
-    except ExceptionGroup as group:
-        errors, others = group.split(MockError)
-        if errors is None or others is not None:
-            raise
-        return show_errors(_leaves(errors), args)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
     except click.UsageError as error:
-        return show_errors([_as_mock_error(error)], args)
-    except click.Abort:
+        return complaints.show([_as_mock_error(error)], args)
+    except (click.Abort, Interrupted):
         return 130
+    except Exception as error:  # noqa: BLE001 - the end of the line
+        return complaints.show(complaints.of(error), args)
     return code if isinstance(code, int) else 0
-
-
-def show_errors(errors: Iterable[MockError], args: Sequence[str]) -> int:
-    """Write errors to stderr, three lines each, or JSON where ``--json`` is among the arguments that are ours."""
-    code = MockError.exit_code
-    ours = itertools.takewhile(lambda argument: argument not in ("run", "--"), args)
-    as_json = "--json" in ours
-    for error in errors:
-        code = error.exit_code
-        if as_json:
-            _tell(json.dumps({"error": error.as_json()}, ensure_ascii=False))
-        else:
-            where = f"{error.where}: " if error.file else ""
-            _tell(_three_lines(f"eve-mocks: {where}{error.message}", error.why, error.fix))
-    return code
-
-
-def _show_problems(problems: Iterable[Problem], *, as_json: bool) -> None:
-    for problem in problems:
-        told = {"message": problem.message, "why": problem.why, "fix": problem.fix}
-        if as_json:
-            _tell(json.dumps({"problem": told}, ensure_ascii=False))
-        else:
-            _tell(_three_lines(f"eve-mocks: problem: {problem.message}", problem.why, problem.fix))
-
-
-def _three_lines(message: str, why: str, fix: str) -> str:
-    from eve_mocks.render import clean
-
-    why, fix = ("\n       ".join(map(clean, part.splitlines())) for part in (why, fix))
-    return f"{clean(message)}\n  why: {why}\n  fix: {fix}"
-
-
-def _tell(text: str) -> None:
-    with contextlib.suppress(OSError):  # whoever read it has gone
-        click.echo(text, err=True)
-
-
-def _leaves(group: ExceptionGroup[MockError]) -> list[MockError]:
-    return [
-        leaf
-        for error in group.exceptions
-        for leaf in (_leaves(error) if isinstance(error, ExceptionGroup) else [error])
-    ]
 
 
 def _as_mock_error(error: click.UsageError) -> MockError:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import os
+import resource
 import sys
 import time
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from eve_mocks.archive import RunFolder
     from eve_mocks.report import FailOnBlock, Report
 
+_FEWEST_FILES = 32
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -40,6 +43,7 @@ class Plan:
 
 def run(plan: Plan) -> int:
     """Run a command and return the exit code (contract, section 1). Raises ``MockError``, or a group of them."""
+    _check_limits()
     not_contained = _why_not_contained(plan)
     _check_session(plan.session)
     with silenced():
@@ -91,6 +95,16 @@ def _why_not_contained(plan: Plan) -> str:
     if environment.RUN in os.environ:
         return "inside another run"
     return "--contain off" if plan.contain == "off" else "proxy variables only"
+
+
+def _check_limits() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < _FEWEST_FILES or 0 <= hard < _FEWEST_FILES:
+        raise MockError(
+            f"no more than {soft} files may be open",
+            why=f"a run needs {_FEWEST_FILES} at least, and one more for each connection of its command",
+            fix="Raise the limit, such as with ulimit -n 1024.",
+        )
 
 
 def _check_session(text: str) -> None:

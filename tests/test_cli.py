@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,8 +75,11 @@ def test_a_terminal_is_not_obeyed(project: Project) -> None:
 def test_errors_of_files_as_json(project: Project) -> None:
     project.file("mocks/a.yaml", "kind: htp\nurl: https://a.test/\n")
     project.file("mocks/b.yaml", "kind: http\n")
+    project.file("mocks/prints.py", "import sys; print('x'); print('y', file=sys.stderr)")
     run = project.eve_mocks("check", "--json")
-    first, second = (json.loads(line)["error"] for line in run.stderr.splitlines())
+    told = json.loads(run.stderr)  # one document
+    first, second = told["errors"]
+    assert told["error"] == first
     assert run.returncode == 2
     assert (first["file"], first["line"], second["file"]) == ("mocks/a.yaml", 1, "mocks/b.yaml")
 
@@ -141,3 +145,85 @@ def test_a_reader_that_goes_early(project: Project, reader: str) -> None:
         timeout=60,
     )
     assert run.stderr == ""
+
+
+@pytest.mark.parametrize("command", [["list"], ["check"], ["report"], ["report", "--json"], ["-h"], ["run", "-h"]])
+def test_an_output_that_is_full(project: Project, command: list[str]) -> None:
+    project.file("mocks/pay.yaml", "{kind: block, url: 'https://pay.test/', why: x}")
+    project.eve_mocks("run", "--", "true")
+    run = project.eve_mocks(*command, prefix=["sh", "-c", 'exec "$@" >/dev/full', "sh"])
+    assert run.returncode == 2
+    message = "the output cannot be written: No space left on device"
+    assert message in (json.loads(run.stderr)["error"]["message"] if "--json" in command else run.stderr)
+    assert "Traceback" not in run.stderr
+
+
+def test_the_folder_is_no_empty_word(project: Project) -> None:
+    project.file("app.py", "open('ran', 'w')")
+    for command in (["run", "--", "true"], ["list"], ["check"], ["add", "x", "--url", "https://x.test/"]):
+        run = project.eve_mocks("--dir", "", *command)
+        assert (run.returncode, run.stderr.splitlines()[0]) == (2, "eve-mocks: --dir names no folder")
+    assert [path.name for path in project.root.iterdir()] == ["app.py"]
+
+
+@pytest.mark.parametrize("command", [["list"], ["check"], ["add", "x", "--url", "https://x.test/"], ["run", "true"]])
+def test_a_working_directory_that_is_gone(project: Project, command: list[str]) -> None:
+    (project.root / "gone").mkdir()
+    script = 'cd gone; rmdir "$PWD"; exec "$@"'
+    run = project.eve_mocks(*command, prefix=["sh", "-c", script, "sh"])
+    assert (run.returncode, run.stderr.splitlines()[0]) == (2, "eve-mocks: the working directory is gone")
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        ('{"exitCode": 0}', "it has no 'counts'"),
+        ("[]", "list indices"),
+        ('{"exitCode": 0, "counts": 3}', "its counts cannot be 3"),
+        ("[" * 200_000, "recursion"),
+    ],
+    ids=["half", "list", "number", "deep"],
+)
+def test_a_report_that_is_none(project: Project, report: str, told: str) -> None:
+    project.file(".eve-mocks/report.json", report)
+    run = project.eve_mocks("report")
+    assert run.returncode == 2
+    assert run.stderr.startswith(
+        "eve-mocks: .eve-mocks/report.json: the report .eve-mocks/report.json cannot be read\n"
+    )
+    assert told in run.stderr
+    assert project.eve_mocks("add", "x", "--url", "https://x.test/").returncode == 0
+
+
+def test_a_later_run_that_did_not_end_is_told(project: Project) -> None:
+    project.eve_mocks("run", "--", "true")
+    later = "99991231T235959.999Z-4000000"
+    project.file(f".eve-mocks/runs/{later}/report.json", '{"exitCode": null}')
+    run = project.eve_mocks("report")
+    assert run.returncode == 0
+    assert run.stdout.startswith("eve-mocks  0 calls")
+    assert f"this is not the last run: {later} did not end" in run.stderr
+
+
+def test_a_mistake_of_our_own_is_no_traceback(project: Project) -> None:
+    code = (
+        "import sys; from eve_mocks import cli, connections; connections.read = lambda _: 1 // 0;"
+        "sys.exit(cli.main(['check']))"
+    )
+    for debug in ("", "1"):
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=project.root,
+            env=project.environment | {"EVE_MOCKS_DEBUG": debug},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 2
+        assert ("Traceback" in run.stderr) == (debug == "1")
+        assert "eve-mocks: eve-mocks itself failed: ZeroDivisionError" in run.stderr
+
+
+def test_too_few_files(project: Project) -> None:
+    run = project.eve_mocks("run", "--", "true", prefix=["sh", "-c", 'ulimit -n 12; exec "$@"', "sh"])
+    assert (run.returncode, run.stderr.splitlines()[0]) == (2, "eve-mocks: no more than 12 files may be open")

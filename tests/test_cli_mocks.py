@@ -84,7 +84,7 @@ def test_every_mistake_is_told_at_once(full: Project, command: str) -> None:
     assert "Did you mean http?" in done.stderr
 
     done = full.eve_mocks(command, "--json")
-    errors = [json.loads(line)["error"] for line in done.stderr.splitlines()]
+    errors = json.loads(done.stderr)["errors"]
     assert [(error["file"], error["line"]) for error in errors] == [
         ("mocks/one.yaml", 1),
         ("mocks/two.py", 2),
@@ -102,7 +102,7 @@ def test_what_does_nothing_is_told_beside_the_result(full: Project, command: str
     assert what == "eve-mocks: problem: mocks/d.yamll is not read"
     assert why.startswith("  why: ")
     assert fix.startswith("  fix: Rename it")
-    told = json.loads(full.eve_mocks(command, "--json").stderr)["problem"]
+    (told,) = json.loads(full.eve_mocks(command, "--json").stderr)["problems"]
     assert set(told) == {"message", "why", "fix"}
 
 

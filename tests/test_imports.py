@@ -23,6 +23,7 @@ PACKAGE = Path(eve_mocks.__file__).parent
 LAYERS = [
     {"console"},
     {"__main__", "cli", "pytest_plugin"},
+    {"complaints"},
     {"run", "scaffold", "render"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"program"},
@@ -45,7 +46,7 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ONLY_IN = {
     "mitmproxy": {"proxy"},
-    "click": {"cli", "render"},
+    "click": {"cli", "complaints", "render"},
     "rich": {"render"},
     "mcp": {"kinds", "snapshot"},
     "ctypes": {"contain"},
