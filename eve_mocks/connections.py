@@ -12,6 +12,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
+from eve_mocks import files, secret_urls
 from eve_mocks.errors import MockError
 from eve_mocks.match import BadURL, is_loopback, parse_url
 from eve_mocks.model import Passage
@@ -55,13 +56,14 @@ def read(root: Path, environment: Mapping[str, str] = os.environ) -> tuple[list[
     errors: list[MockError] = []
     for source, key in _FILES:
         try:
-            text = (root / source).read_text("utf-8-sig")
+            text = files.read_regular(root / source).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.reason
             errors.append(
                 MockError(
-                    f"{source} cannot be read: {error}",
+                    f"{source} cannot be read: {reason}",
                     why="it declares the connections of this project's MCP clients",
                     fix="Make it a readable UTF-8 file.",
                     file=source,
@@ -86,7 +88,7 @@ def _servers(text: str, key: str, source: str) -> dict[str, Any]:
     plain = _STRING_OR_COMMA.sub(lambda match: match[1] or " ", plain)
     try:
         document = json.loads(plain)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise MockError(
@@ -109,6 +111,12 @@ def _servers(text: str, key: str, source: str) -> dict[str, Any]:
 
 
 def _connection(name: str, server: Any, source: str, environment: Mapping[str, str]) -> Connection:
+    if not (name.isprintable() and name):
+        raise MockError(
+            f"a connection cannot be named {name!a}",
+            why="its name is shown in lists, and typed in commands",
+            fix="Give it a name of letters and digits.",
+        )
     url = server.get("url") if isinstance(server, dict) else None
     if isinstance(url, str):
         return Connection(name=name, kind="mcp", url=_expand(url, environment), source=source)
@@ -130,7 +138,7 @@ def _expand(url: str, environment: Mapping[str, str]) -> str | None:
         parse_url(filled)
     except BadURL as error:
         raise MockError(
-            f"the url {filled!r} cannot be called: {error}",
+            f"the url {secret_urls.url(filled)!r} cannot be called: {error}",
             why="a connection is reached at an http(s) URL",
             fix="Write for example https://mcp.example.com/mcp",
         ) from error
@@ -144,8 +152,9 @@ def _line_of(text: str, key: str) -> int | None:
 
 def rows(router: Router, connections: Iterable[Connection]) -> list[dict[str, Any]]:
     """The rows of ``list``: connections first, then every entry of the mocks folder that is not one of them."""
+    connections = list(connections)
     listed = [_connection_row(router, connection) for connection in connections]
-    shown = {(row["name"], row.get("url")) for row in listed}
+    shown = {(connection.name, connection.url) for connection in connections}
     entries: list[Mock | Passage] = [*router.mocks, *router.passages]
     listed += [_entry_row(entry) for entry in entries if (entry.name, entry.url) not in shown]
     return listed
@@ -155,7 +164,7 @@ def _connection_row(router: Router, connection: Connection) -> dict[str, Any]:
     row = {
         "name": connection.name,
         "status": _status(router, connection),
-        "url": connection.url,
+        "url": connection.url and secret_urls.url(connection.url),
         "kind": connection.kind,
         "isConnection": True,
         "isDynamic": connection.is_dynamic,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eve_mocks import advice, load
 from eve_mocks.errors import MockError
 from eve_mocks.match import nearest, parse_claim
+from eve_mocks.routes import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 KINDS = ("http", "mcp")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
-_OPERATION = re.compile(r"([A-Z]+) (/.*)")
+_OPERATION = re.compile(r"(\S+) (/.*)")
 _MAX_ROUTES = 20
 _MAX_TOLD = 20
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
@@ -131,12 +132,12 @@ def _are(names: list[str]) -> str:
 
 def _operations(claim: Claim, blocked: list[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     found = [
-        (operation[1], claim.relative(operation[2]))
+        (operation[1] if operation[1] in METHODS else "ANY", claim.relative(operation[2]))
         for target in blocked
         for operation in map(_OPERATION.fullmatch, target.get("operations", {}))
         if operation is not None and target["url"] == f"{claim.url.origin}/" and claim.covers_path(operation[2])
     ]
-    return found[:_MAX_ROUTES]
+    return list(dict.fromkeys(found))[:_MAX_ROUTES]
 
 
 def add(upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
@@ -148,8 +149,7 @@ def add(upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
     text = (_python if python else _yaml)(name, upstream)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / file).open("x", encoding="utf-8") as out:
-            out.write(text)
+        _write(folder / file, text)
     except OSError as error:
         raise MockError(
             f"{path} cannot be written: {error.strerror}",
@@ -161,6 +161,16 @@ def add(upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
         (folder / file).unlink()
         raise mistakes[0]
     return path
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as out:
+        try:
+            out.write(text)
+            out.flush()
+        except OSError:
+            path.unlink()
+            raise
 
 
 def _refuse_taken(name: str, upstream: Upstream, folder: Path, shown: str) -> None:

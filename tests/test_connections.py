@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,6 +76,9 @@ def test_what_looks_like_a_comment_in_text_stays(tmp_path: Path) -> None:
         pytest.param('{"mcpServers": {\n\n"a": {}}}', 3, "neither a url nor a command", id="neither"),
         pytest.param('{"mcpServers": {\n"a": "https://a.test/"}}', 2, "neither a url nor a command", id="text"),
         pytest.param('{"mcpServers": {\n"a": {"url": "a.test"}}}', 2, "cannot be called", id="no-scheme"),
+        pytest.param('{"mcpServers": {"\\ud800": {"url": "https://a.test/"}}}', None, r"named '\ud800'", id="no-text"),
+        pytest.param('{"mcpServers": {"": {"url": "https://a.test/"}}}', 1, "cannot be named ''", id="no-name"),
+        pytest.param("[" * 200_000, None, "not JSON: ", id="deep"),
     ],
 )
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path, text: str, line: int | None, message: str) -> None:
@@ -83,6 +87,23 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path, text: str, line: i
     assert found == []
     assert (error.file, error.line) == (".mcp.json", line)
     assert message in error.message
+
+
+def test_a_pipe_is_no_configuration(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".mcp.json")
+    found, [error] = connections.read(tmp_path, {})
+    assert found == []
+    assert error.message == ".mcp.json cannot be read: It is not a regular file"
+
+
+def test_a_credential_in_a_url_is_not_listed(tmp_path: Path) -> None:
+    write(
+        tmp_path, ".mcp.json", '{"mcpServers": {"linear": {"url": "https://u:pw@mcp.linear.app/mcp?api_key=SECRET"}}}'
+    )
+    found, _ = connections.read(tmp_path, {})
+    (row, *_) = connections.rows(ROUTER, found)
+    assert (row["name"], row["status"]) == ("linear", "mocked")
+    assert row["url"] == "https://[redacted]@mcp.linear.app/mcp?api_key=[redacted]"
 
 
 def test_one_broken_connection_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,6 +50,7 @@ REPORT = {
         blocked("mcp.tracker.test", "POST /v2/mcp", name="tracker", path="/v2/mcp", kind="mcp"),
         blocked("mcp.assistant.test", "POST /v1/rpc", name="assistant", path="/v1/rpc", kind="mcp"),
         blocked("api.pay.test", "GET /"),
+        blocked("dav.test", "PROPFIND /a", "GET /a", "M-SEARCH /a", name="dav"),
         blocked("two.test", "GET /a", name="two"),
         blocked("two.test", "GET /b", name="two-http", scheme="http"),
     ]
@@ -210,3 +213,25 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     with pytest.raises(MockError) as raised:
         scaffold.add(find("pay", "https://api.pay.test/"), tmp_path / "mocks", "mocks", python=False)
     assert "mocks" in raised.value.message
+
+
+def test_methods_that_routes_do_not_know_are_any(tmp_path: Path) -> None:
+    upstream = find("dav")
+    assert upstream.operations == (("ANY", "/a"), ("GET", "/a"))
+    for python in (False, True):
+        folder = tmp_path / str(python)
+        assert scaffold.add(upstream, folder, "mocks", python=python).startswith("mocks/dav.")
+        assert load.load(folder, shown="mocks").errors == []
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(MockError, match="cannot be written: File too large"):
+            scaffold.add(find("logs"), tmp_path, "mocks", python=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
