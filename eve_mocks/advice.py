@@ -24,7 +24,7 @@ _NAME_LIMIT = 48
 _MAX_SUGGESTIONS = 1_000
 MCP_PATH = re.compile(r"/(mcp|sse)/?$")
 # Methods of the Model Context Protocol; other protocols are JSON-RPC too.
-_MCP_METHOD = re.compile(
+MCP_METHOD = re.compile(
     r"initialize|ping|(server|tools|resources|prompts|notifications|completion|logging|tasks|subscriptions)/[\w/]+"
 )
 
@@ -91,7 +91,7 @@ def is_mcp(request: Request) -> bool:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return False
     method = message.get("method")
-    return isinstance(method, str) and _MCP_METHOD.fullmatch(method) is not None
+    return isinstance(method, str) and MCP_METHOD.fullmatch(method) is not None
 
 
 def mock_name(host: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eve_mocks.errors import MockError, Problem
-from eve_mocks.match import did_you_mean
+from eve_mocks.match import nearest
 from eve_mocks.report import fold, with_calls
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from eve_mocks.report import Report
 
 KEPT = 10
+_SHOWN = 3
 _NAME = Path(".eve-mocks")
 _SHAPE = {"counts": dict, "targets": list, "sessions": list, "unused": dict, "problems": list}
 _RUN = re.compile(r"\d{8}T\d{6}\.\d{3}Z-(?P<pid>\d+)")
@@ -64,7 +65,8 @@ def open_run(started: datetime.datetime) -> RunFolder:
         if not ignore.exists():
             ignore.write_text("*\n")
         path = top / "runs" / name
-        path.mkdir(parents=True)
+        path.parent.mkdir(exist_ok=True)
+        path.mkdir(mode=0o700)
     except OSError as error:
         try:
             return elsewhere(error)
@@ -163,13 +165,21 @@ def locate(name: str | None) -> Path:
     if name is not None and name not in known:
         raise MockError(
             f"there is no run {name}",
-            why=f"{runs} holds {len(known)} runs" if known else f"{runs} holds none",
-            fix=did_you_mean(name, reversed(known)) if known else "eve-mocks run -- COMMAND makes one.",
+            why=f"{runs} holds {len(known)} run{'' if len(known) == 1 else 's'}" if known else f"{runs} holds none",
+            fix=_fix(name, known),
         )
     latest = _NAME / "report.json"
     if name is None and (latest.exists() or not known):
         return latest
     return runs / (name or known[-1]) / "report.json"
+
+
+def _fix(name: str, known: list[str]) -> str:
+    near = nearest(name, known)
+    if near is not None:
+        return f"Did you mean {near}?"
+    last = ", ".join(reversed(known[-_SHOWN:]))
+    return f"The last {'is' if len(known) == 1 else 'are'} {last}." if last else "eve-mocks run -- COMMAND makes one."
 
 
 def read(path: Path) -> Report:
@@ -220,7 +230,9 @@ def unfinished() -> Problem | None:
 def _replace(path: Path, text: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(text)
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(file, "wb") as stream:  # noqa: PTH123 - the descriptor carries the mode
+            stream.write(text)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

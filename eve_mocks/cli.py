@@ -175,8 +175,9 @@ def report(folder: Folder, run: str | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        colour = render.colours(sys.stdout)
-        click.echo(render.summary(found, shown=str(path), colour=colour, folder=folder.shown), color=colour)
+        colour, width = render.colours(sys.stdout), render.width(sys.stdout)
+        text = render.summary(found, shown=str(path), colour=colour, width=width, folder=folder.shown)
+        click.echo(text, color=colour)
 
 
 @cli.command("list")

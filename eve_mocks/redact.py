@@ -20,13 +20,11 @@ from eve_mocks.secret_names import REDACTED, is_count, is_field, is_secret
 from eve_mocks.secret_urls import form, url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from eve_mocks.model import HeaderPairs, Json
 
 BODY_LIMIT = 64 * 1024
 
-_FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
+FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*\s*")
 _SHAPES = {
     "host": re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d*)?"),
     "x-eve-mocks-session": re.compile(r"[\w.:@+=~-]+"),
@@ -37,7 +35,6 @@ _SCHEME = re.compile(r"(bearer|basic|token|apikey|negotiate|digest)[ \t]+[^\s=\"
 _TEXT_TYPE = re.compile(r"text/.*|.*(?:json|xml|javascript|form-urlencoded|yaml)")
 _SCHEMA_TYPES = frozenset(("string", "object", "array", "number", "integer", "boolean", "null"))
 _SCHEMA_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
-_ARGUMENT = re.compile(r"(?P<name>-*[\w.-]+)(?P<mark>[:=]\s*)(?P<value>.+)", re.DOTALL)
 
 
 def headers(pairs: HeaderPairs) -> dict[str, str | list[str]]:
@@ -66,22 +63,6 @@ def _field_value(name: str, value: str) -> str:
     return text(value)
 
 
-def command(arguments: Iterable[str]) -> list[str]:
-    """A command line whose headers, options and URLs hold no credential."""
-    shown: list[str] = []
-    hide = False
-    for argument in arguments:
-        named = _ARGUMENT.fullmatch(argument)
-        if hide and not argument.startswith("-"):
-            shown.append(REDACTED)
-        elif named and is_secret(named["name"]):
-            shown.append(f"{named['name']}{named['mark']}{REDACTED}")
-        else:
-            shown.append(text(argument))
-        hide = argument.startswith("-") and not named and is_secret(argument)
-    return shown
-
-
 def body(content: bytes, media_type: str, encoding: str = "") -> tuple[Json, bool]:
     """The beginning of a body as the log has it, and whether it was cut.
 
@@ -107,7 +88,7 @@ def body(content: bytes, media_type: str, encoding: str = "") -> tuple[Json, boo
             pass
     if multipart or "form-data;" in shown:
         shown = secret_text.parts(shown)
-    elif media_type == "application/x-www-form-urlencoded" or _FORM.fullmatch(shown):
+    elif media_type == "application/x-www-form-urlencoded" or FORM.fullmatch(shown):
         shown = form(shown)
     return text(shown), cut
 

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
-from eve_mocks import archive, ca, child, environment, redact, render, report, trust
+from eve_mocks import archive, ca, child, environment, render, report, secret_arguments, trust
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
 from eve_mocks.program import CannotStart
@@ -56,7 +56,7 @@ def run(plan: Plan) -> int:
         folder = archive.open_run(started)
         authority, trusted, untrusted = _trust(folder, environment.trusted_files(given))
         begun = report.begin(
-            command=redact.command(plan.command),
+            command=secret_arguments.hide(plan.command),
             started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             not_contained=not_contained,
             mocks=[mock.name for mock in mocks.mocks],
@@ -81,7 +81,8 @@ def run(plan: Plan) -> int:
         fail_on_block=plan.fail_on_block,
     )
     ended, shown = archive.save(folder, ended)
-    _tell(render.summary(ended, shown=shown, colour=render.colours(sys.stderr), folder=plan.shown))
+    colour, width = render.colours(sys.stderr), render.width(sys.stderr)
+    _tell(render.summary(ended, shown=shown, colour=colour, width=width, folder=plan.shown))
     return int(ended["exitCode"])
 
 

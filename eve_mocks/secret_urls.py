@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_plus
 
+from eve_mocks import known_tokens
 from eve_mocks.secret_names import REDACTED, is_count, is_secret
 
 _PARAMETER = re.compile(r"(?<=[?&#;])([^?&#=\s;]{1,200})=[^&#\s\"'<>\\]*")
@@ -14,10 +15,11 @@ _USERINFO = re.compile(r"(?<=://)[^/\s@\"']+@")
 
 
 def url(shown: str, *, with_code: bool = False) -> str:
-    """A URL, or text that may hold one, without its user name and password and its secret parameters.
+    """A URL, or text that may hold one, without its user name and password, its secret parameters and known tokens.
 
     ``with_code``: it is where a client was sent, so a ``code`` is one of OAuth.
     """
+    shown = known_tokens.hide(shown)
     if "@" in shown:
         shown = _USERINFO.sub(f"{REDACTED}@", shown)
     if "=" not in shown or not ("?" in shown or "#" in shown or ";" in shown):

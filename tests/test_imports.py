@@ -39,7 +39,17 @@ LAYERS = [
     {"declared", "document", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness"},
     {"paths"},
-    {"folder", "match", "encoding", "redact", "secret_names", "secret_text", "secret_urls"},
+    {
+        "folder",
+        "match",
+        "encoding",
+        "redact",
+        "known_tokens",
+        "secret_arguments",
+        "secret_names",
+        "secret_text",
+        "secret_urls",
+    },
     {"model"},
     {"errors", "exits", "files", "interruption", "silence"},
 ]

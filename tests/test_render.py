@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
 import re
+import shlex
+import termios
 from typing import Any
 
 import pytest
 from test_calls import call
 from test_report import KNOWN, blocked, ended
 
-from eve_mocks import render
+from eve_mocks import advice, render
 from eve_mocks.errors import Problem
 
 
-def summary(*given: Any, colour: bool = False, **more: Any) -> str:
-    return render.summary(ended(*given, **more), shown=".eve-mocks/report.json", colour=colour)
+def summary(*given: Any, colour: bool = False, width: int | None = None, **more: Any) -> str:
+    return render.summary(ended(*given, **more), shown=".eve-mocks/report.json", colour=colour, width=width)
 
 
 def test_the_whole() -> None:
@@ -37,12 +41,53 @@ def test_nothing_was_asked() -> None:
     assert re.fullmatch(r"eve-mocks  0 calls {34,} not contained: y", summary())
 
 
-def test_what_was_expected_comes_last_and_needs_no_advice() -> None:
-    lines = summary(blocked("known.test", **KNOWN), blocked("known.test", **KNOWN), blocked("new.test")).splitlines()
+def test_what_was_expected_is_one_line_at_the_end() -> None:
+    known = [blocked("known.test", path, **KNOWN) for path in ("/a", "/b")]
+    lines = summary(*known, blocked("other.test", **KNOWN), blocked("new.test")).splitlines()
     rows = [line for line in lines if line.startswith("  blocked")]
     assert rows[0].startswith("  blocked   1   new.test  GET /   by curl")
-    assert rows[1].startswith("  blocked   2   known.test  GET / 2   by curl (pid 42)   (expected)")
+    assert rows[1:] == ["  blocked   3   as expected: known.test 2, other.test 1"]
     assert sum("mock it" in line for line in lines) == 1
+
+
+def test_what_mcp_needs_beside_tools_is_one_number() -> None:
+    messages = ["initialize", "notifications/initialized", "tools/list", "server/discover", "ping"]
+    tools = ["a", "b", "b", "c", "d", "e"]
+    text = summary(*(call(target="linear", kind="mcp", operation=name) for name in messages * 3 + tools))
+    assert "linear 21 (b 2, a 1, c 1, d 1, e 1, protocol 15)\n" in text
+    assert "linear 3 (protocol 3)\n" in summary(*[call(target="linear", kind="mcp", operation="tools/list")] * 3)
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100])
+def test_a_terminal_is_not_overrun(width: int) -> None:
+    mcp = {"name": "tracker", "url": "https://mcp.tracker.test/v1/mcp", "kind": "mcp"}
+    given = [
+        *(call(target=f"mock-{n}") for n in range(30)),
+        blocked("a.test", "/" + "long/" * 40),
+        blocked("mcp.tracker.test", "/v1/mcp", suggestion=mcp),
+        blocked(
+            "b.test", reason="tls", error="It does not trust the certificate of the run. " * 3, fix="Trust it. " * 9
+        ),
+    ]
+    wide = summary(*given)
+    lines = summary(*given, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(line.startswith(("eve-mocks ", "  ")) for line in lines)
+    pasted = re.search(r"mock it    (eve-mocks add tracker(?:.*\\\n)*.*)", "\n".join(lines))
+    assert pasted is not None
+    assert shlex.split(pasted[1].replace("\\\n", "")) == shlex.split(advice.Suggestion(**mcp).command)
+    told = "".join(lines).replace("\\", "")
+    assert re.sub(r"\s", "", told) == re.sub(r"\s", "", wide)
+
+
+def test_how_wide_a_terminal_is() -> None:
+    assert render.width(None) is None
+    assert render.width(io.StringIO()) is None
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 72))
+    with os.fdopen(theirs, "w") as terminal:
+        assert render.width(terminal) == 72
+    os.close(ours)
 
 
 def test_another_reason_is_told_in_place_of_what_to_paste() -> None:
@@ -87,8 +132,9 @@ def test_colours(monkeypatch: pytest.MonkeyPatch, no_color: str, terminal: bool,
     assert not render.colours(None)
 
 
-def test_a_coloured_summary_says_the_same() -> None:
+@pytest.mark.parametrize("width", [None, 50, 100])
+def test_a_coloured_summary_says_the_same(width: int | None) -> None:
     given = [call(), blocked("a.test")]
-    coloured = summary(*given, colour=True)
+    coloured = summary(*given, colour=True, width=width)
     assert "\x1b[31m" in coloured
-    assert re.sub(r"\x1b\[\d+m", "", coloured) == summary(*given)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == summary(*given, width=width)

@@ -588,3 +588,18 @@ def test_the_locale_stays_the_callers(project: Project, locale: dict[str, str], 
     run = project.eve_mocks("run", *live, "--", "env")
     found = dict(line.split("=", 1) for line in run.stdout.splitlines() if line.startswith(("LC_", "LANG=")))
     assert found == locale
+
+
+def test_a_run_that_is_not_there_is_told_in_few_words(pay: Project) -> None:
+    runs = pay.root / ".eve-mocks" / "runs"
+    names = [f"2026010{day}T120000.000Z-4{day}" for day in range(1, 8)]
+    for name in names:
+        (runs / name).mkdir(parents=True)
+    near = pay.eve_mocks("report", names[3][:-1]).stderr.splitlines()
+    assert near[-1].startswith("  fix: Did you mean 2026010")
+    far = pay.eve_mocks("report", "latest").stderr.splitlines()
+    assert far == [
+        "eve-mocks: there is no run latest",
+        "  why: .eve-mocks/runs holds 7 runs",
+        f"  fix: The last are {names[6]}, {names[5]}, {names[4]}.",
+    ]
