@@ -24,6 +24,8 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PATH_SAFE = "/%:@!$&'()*+,;=-._~"
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_UNSEEN = re.compile(r"\A\s|\s\Z|[\x00-\x1f\x7f]")
 _HOST = re.compile(r"[a-z0-9_*.-]+|[0-9a-f:.]*:[0-9a-f:.]*")
 
 
@@ -74,10 +76,23 @@ def normalise_host(host: str) -> str:
             raise BadURL("its host is not a valid name") from error
     if not _HOST.fullmatch(host):
         raise BadURL("its host is not a valid name")
+    if ":" not in host and _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return _ipv4(host)
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
         return host
+
+
+def _ipv4(host: str) -> str:
+    """The address that clients take a number for: ``127.1`` and ``0x7f000001`` are 127.0.0.1 (URL Standard, 3.5)."""
+    parts = host.split(".")
+    try:
+        *first, last = (int(part, 16) if part[:2] == "0x" else int(part, 8 if part[0] == "0" else 10) for part in parts)
+        rest = last.to_bytes(4 - len(first))
+        return str(ipaddress.IPv4Address(bytes(first) + rest))
+    except (ValueError, IndexError, OverflowError) as error:
+        raise BadURL("its host ends in a number, and is no IPv4 address") from error
 
 
 def normalise_path(raw: str) -> str:
@@ -197,6 +212,35 @@ def parse_claim(text: object) -> Claim:
             why="loopback passes natively and never reaches eve-mocks, so this mock could not answer",
             fix="Start a server there, or give the client the URL of the real service and mock that.",
         )
+    for part, what, why, fix in (
+        (
+            _UNSEEN.search(text),
+            "has a space or a line break at its end, or an unseen character",
+            "no URL has",
+            "Remove it.",
+        ),
+        (parts.port == 0, "has port 0", "nothing can be reached there", "Write the port of the service, or none."),
+        (
+            re.search(r"%(?![0-9A-Fa-f]{2})", parts.path),
+            "has a % that is no escape",
+            "% begins an escape of two hexadecimal digits",
+            "Write %25 for the sign itself.",
+        ),
+        (
+            re.search(r"[{}]|/\*+$", parts.path),
+            "has a path with a pattern",
+            "a mock claims whatever is below its path; parameters are for routes",
+            "End the path before the pattern.",
+        ),
+        (
+            not _can_be_looked_up(url.host.removeprefix("*.")),
+            "has a host that cannot exist",
+            "names are of labels up to 63 characters, 253 in all, and no label is empty, or has - at an end",
+            "Correct the host.",
+        ),
+    ):
+        if part:
+            raise MockError(f"the url {as_written(text)} {what}", why=why, fix=fix)
     wildcard = url.host.startswith("*.")
     if "*" in url.host.removeprefix("*."):
         raise MockError(
@@ -205,6 +249,14 @@ def parse_claim(text: object) -> Claim:
             fix="Write for example https://*.example.com/",
         )
     return Claim(url, wildcard)
+
+
+def _can_be_looked_up(host: str) -> bool:
+    """Whether DNS could have a name (RFC 1035, section 2.3.4; RFC 5891, section 4.2.3); underscores are in use."""
+    labels = host.split(".")
+    return ":" in host or (
+        len(host) <= 253 and all(0 < len(label) <= 63 and label == label.strip("-") for label in labels)
+    )
 
 
 def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -62,6 +64,8 @@ PAY = "https://api.pay.test/v1"
         ("https://*.example.test/v1", "https://a.example.test/v2", False),
         ("https://*.example.test:8443/", "https://a.example.test/", False),
         ("https://192.0.2.1/", "https://192.0.2.1/", True),
+        ("https://192.0.2.1/", "https://0xC0000201/", True),
+        ("https://_dmarc.x.test/", "https://_dmarc.x.test/", True),
         ("https://[2001:DB8::1]/", "https://[2001:db8:0:0:0:0:0:1]/", True),
         ("https://[2001:db8::1]:8443/", "https://[2001:db8::1]:8443/x", True),
         ("https://x.test/é", "https://x.test/%C3%A9/y", True),
@@ -121,6 +125,25 @@ def test_what_is_not_a_url_is_refused(url: str) -> None:
         ("https://localhost:3000/", "on this machine", "real service"),
         ("http://127.0.0.1/", "on this machine", "real service"),
         ("http://[::1]:80/", "on this machine", "real service"),
+        ("http://127.1/", "on this machine", "real service"),
+        ("https://2130706433/", "on this machine", "real service"),
+        ("http://0x7f.1/", "on this machine", "real service"),
+        ("http://0177.0.0.1/", "on this machine", "real service"),
+        ("https://1.2.3.4.5/", "no IPv4 address", "https://"),
+        ("https://256.1/", "no IPv4 address", "https://"),
+        ("https://a..test/", "a host that cannot exist", "Correct the host"),
+        ("https://-a.test/", "a host that cannot exist", "Correct the host"),
+        ("https://a-.test/", "a host that cannot exist", "Correct the host"),
+        (f"https://{'a' * 64}.test/", "a host that cannot exist", "Correct the host"),
+        (f"https://{'a.' * 126}test/", "a host that cannot exist", "Correct the host"),
+        ("https://*.a..test/", "a host that cannot exist", "Correct the host"),
+        ("https://a.test:0/", "port 0", "Write the port"),
+        ("https://a.test/\n", "a line break at its end", "Remove it"),
+        (" https://a.test/", "does not begin with http", "https://"),
+        ("https://a.test/a\tb", "an unseen character", "Remove it"),
+        ("https://a.test/%zz", "a % that is no escape", "%25"),
+        ("https://a.test/v1/{id}", "a pattern", "End the path"),
+        ("https://a.test/**", "a pattern", "End the path"),
         ("https://*/", "* in a place", "https://*.example.com/"),
         ("https://a.*.test/", "* in a place", "https://*.example.com/"),
         ("https://a*.test/", "* in a place", "https://*.example.com/"),
@@ -144,6 +167,9 @@ def test_a_claim_that_cannot_be_is_told(given: object, message: str, fix: str) -
         ("::1", True),
         ("::ffff:127.0.0.1", True),
         ("0.0.0.0", True),
+        ("127.1", True),
+        ("2130706433", True),
+        ("0X7F000001", True),
         ("128.0.0.1", False),
         ("localhost.test", False),
         ("10.0.0.1", False),
@@ -154,7 +180,8 @@ def test_loopback_is_known(host: str, loopback: bool) -> None:
 
 
 LABEL = st.text("abcxyz019", min_size=1, max_size=6)
-HOST = st.lists(LABEL, min_size=2, max_size=4).map(".".join).filter(lambda host: not host.split(".")[-1].isdigit())
+HOST = st.lists(LABEL, min_size=2, max_size=4).map(".".join)
+HOST = HOST.filter(lambda host: not re.fullmatch(r"\d+|0x[0-9a-f]*", host.split(".")[-1]))  # else it is an address
 PATH = st.text(st.characters(codec="utf-8", exclude_characters="?#\\") | st.sampled_from("/.%~-2eEfF"), max_size=30)
 
 
