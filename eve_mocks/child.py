@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from eve_mocks.program import CannotStart, as_script, cannot_start
@@ -18,7 +19,7 @@ from eve_mocks.program import CannotStart, as_script, cannot_start
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-# The terminal sends these to its whole foreground group: the command has them already, and decides what they do.
+# The terminal sends these to its whole foreground group: from there the command has them already.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 # Python ignores these at its start, and what is ignored is inherited.
@@ -35,7 +36,7 @@ class Command:
     def wait(self) -> int:
         """Wait until the command ends, and return its exit code: 128 + N for a signal."""
         while True:
-            number = signal.sigwait(self._signals)
+            number, is_sent = _next(self._signals)
             if number == signal.SIGCHLD:
                 pid, status = os.waitpid(self._pid, os.WNOHANG | os.WUNTRACED)
                 if pid and os.WIFSTOPPED(status):
@@ -43,8 +44,16 @@ class Command:
                 elif pid:
                     code = os.waitstatus_to_exitcode(status)
                     return code if code >= 0 else 128 - code
-            elif number in _FORWARDED:
+            elif is_sent or number in _FORWARDED:
                 os.kill(self._pid, number)
+
+
+def _next(signals: Collection[int]) -> tuple[int, bool]:
+    """Wait for a signal; tell also whether a process has sent it, and not the terminal, where the system tells that."""
+    if sys.platform != "linux":
+        return signal.sigwait(signals), False
+    found = signal.sigwaitinfo(signals)
+    return found.si_signo, found.si_code <= 0  # SI_USER, SI_QUEUE, SI_TKILL
 
 
 def _stop(number: int) -> None:

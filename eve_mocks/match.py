@@ -212,7 +212,7 @@ def parse_claim(text: object) -> Claim:
             why="loopback passes natively and never reaches eve-mocks, so this mock could not answer",
             fix="Start a server there, or give the client the URL of the real service and mock that.",
         )
-    for part, what, why, fix in (
+    for found, what, why, fix in (
         (
             _UNSEEN.search(text),
             "has a space or a line break at its end, or an unseen character",
@@ -239,7 +239,7 @@ def parse_claim(text: object) -> Claim:
             "Correct the host.",
         ),
     ):
-        if part:
+        if found:
             raise MockError(f"the url {as_written(text)} {what}", why=why, fix=fix)
     wildcard = url.host.startswith("*.")
     if "*" in url.host.removeprefix("*."):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import pty
 import secrets
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,14 +114,39 @@ while signal.sigwait(numbers) == signal.SIGUSR1:
     assert process.returncode == 0
 
 
-def test_ctrl_c_reaches_the_command_once(start: Callable[..., subprocess.Popen[str]]) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who sent a signal")
+def test_an_interrupt_that_is_sent_to_the_wrapper_alone_reaches_the_command(
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
     process = start(PYTHON, "-c", SIGNALLED)
-    os.killpg(process.pid, signal.SIGINT)  # what the terminal does
+    process.send_signal(signal.SIGINT)
     assert process.stdout is not None
     assert process.stdout.readline() == "SIGINT\n"
-    process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=30)
-    assert (out, process.returncode) == ("SIGTERM\n", 3)
+
+
+def test_ctrl_c_reaches_the_command_once(project: Project) -> None:
+    ours, theirs = pty.openpty()
+    with (
+        os.fdopen(ours, "r+b", buffering=0) as terminal,
+        subprocess.Popen(
+            [EVE_MOCKS, "run", "--", PYTHON, "-c", SIGNALLED],
+            cwd=project.root, env=project.environment, stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no thread runs
+        ) as process,
+    ):  # fmt: skip
+        os.close(theirs)
+        said = b""
+        while b"ready" not in said:
+            said += terminal.read(1024)
+        terminal.write(b"\x03")
+        while b"SIGINT" not in said:
+            said += terminal.read(1024)
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(OSError):  # the other side is closed
+            while more := terminal.read(1024):
+                said += more
+    assert process.returncode == 3
+    assert said.count(b"SIGINT") == said.count(b"SIGTERM") == 1
 
 
 def test_ctrl_c_ends_a_command_that_does_not_mind_it(start: Callable[..., subprocess.Popen[str]]) -> None:
