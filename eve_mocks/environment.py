@@ -12,6 +12,7 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,7 +165,9 @@ def _java_options(port: int, store: Path) -> str:
 
 def _quoted(option: str) -> str:
     """An option as Java and Bun read one with spaces: in quotes as a whole."""
-    return f'"{option}"' if re.search(r"\s", option) else option
+    if not re.search(r"[\s\"']", option):
+        return option
+    return f'"{option}"' if '"' not in option else shlex.quote(option)  # the JVM's quotes are a shell's
 
 
 def _placeholder_token() -> str:

@@ -18,7 +18,8 @@ from eve_mocks.errors import MockError, as_written
 from eve_mocks.model import URL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from urllib.parse import SplitResult
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -212,35 +213,8 @@ def parse_claim(text: object) -> Claim:
             why="loopback passes natively and never reaches eve-mocks, so this mock could not answer",
             fix="Start a server there, or give the client the URL of the real service and mock that.",
         )
-    for found, what, why, fix in (
-        (
-            _UNSEEN.search(text),
-            "has a space or a line break at its end, or an unseen character",
-            "no URL has",
-            "Remove it.",
-        ),
-        (parts.port == 0, "has port 0", "nothing can be reached there", "Write the port of the service, or none."),
-        (
-            re.search(r"%(?![0-9A-Fa-f]{2})", parts.path),
-            "has a % that is no escape",
-            "% begins an escape of two hexadecimal digits",
-            "Write %25 for the sign itself.",
-        ),
-        (
-            re.search(r"[{}]|/\*+$", parts.path),
-            "has a path with a pattern",
-            "a mock claims whatever is below its path; parameters are for routes",
-            "End the path before the pattern.",
-        ),
-        (
-            not _can_be_looked_up(url.host.removeprefix("*.")),
-            "has a host that cannot exist",
-            "names are of labels up to 63 characters, 253 in all, and no label is empty, or has - at an end",
-            "Correct the host.",
-        ),
-    ):
-        if found:
-            raise MockError(f"the url {as_written(text)} {what}", why=why, fix=fix)
+    for what, why, fix in _flaws(text, parts, url.host.removeprefix("*.")):
+        raise MockError(f"the url {as_written(text)} {what}", why=why, fix=fix)
     wildcard = url.host.startswith("*.")
     if "*" in url.host.removeprefix("*."):
         raise MockError(
@@ -249,6 +223,24 @@ def parse_claim(text: object) -> Claim:
             fix="Write for example https://*.example.com/",
         )
     return Claim(url, wildcard)
+
+
+def _flaws(text: str, parts: SplitResult, host: str) -> Iterator[tuple[str, str, str]]:
+    """What, why and fix of what makes a URL one that no client could call, or that claims less than was meant."""
+    if _UNSEEN.search(text):
+        what = "has a space or a line break at its end, or an unseen character"
+        yield what, "a URL has no such thing", "Remove it."
+    if parts.port == 0:
+        yield "has port 0", "nothing can be reached there", "Write the port of the service, or none."
+    if re.search(r"%(?![0-9A-Fa-f]{2})", parts.path):
+        why = "% begins an escape of two hexadecimal digits"
+        yield "has a % that is no escape", why, "Write %25 for the sign itself."
+    if re.search(r"[{}]|/\*+$", parts.path):
+        why = "a mock claims whatever is below its path; parameters are for routes"
+        yield "has a path with a pattern", why, "End the path before the pattern."
+    if not _can_be_looked_up(host):
+        why = "a name is of labels up to 63 characters, 253 in all, and no label is empty, or has - at an end"
+        yield "has a host that cannot exist", why, "Correct the host."
 
 
 def _can_be_looked_up(host: str) -> bool:

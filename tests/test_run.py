@@ -456,12 +456,13 @@ public class Client {
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no Java")
-def test_java(pay: Project, tmp_path: Path) -> None:
-    """By its options alone, which keep the caller's own, from a folder with a space in its name."""
+@pytest.mark.parametrize("folder", ["da ta", "o'brien", 'a "b" \'c\''])
+def test_java(pay: Project, tmp_path: Path, folder: str) -> None:
+    """By its options alone, which keep the caller's own, from a folder with an odd name."""
     pay.file("Client.java", JAVA)
     run = pay.eve_mocks(
         "run", "--", "java", "Client.java", CHARGES[-1],
-        env={"JAVA_TOOL_OPTIONS": "-Xmx64m", "XDG_DATA_HOME": str(tmp_path / "da ta")},
+        env={"JAVA_TOOL_OPTIONS": "-Xmx64m", "XDG_DATA_HOME": str(tmp_path / folder)},
     )  # fmt: skip
     assert re.fullmatch(r'\{"ok": true\}200 6\d\n', run.stdout), run.stderr
 
