@@ -37,6 +37,7 @@ PYTHON_PRELOAD = _PRELOAD / "python"
 # Clients that match whole names, suffixes or networks each find a form that they know here. "[::1]", which Node and
 # urllib would want, is left out: httpx takes it for a URL and refuses every request.
 _LOOPBACK = "localhost,.localhost,127.0.0.1,127.0.0.0/8,::1"
+_NPM_CA_FILE = "npm_config_cafile"  # npm takes it in any case
 _CA_FILES = (
     "SSL_CERT_FILE",
     "REQUESTS_CA_BUNDLE",
@@ -49,6 +50,9 @@ _CA_FILES = (
     "CARGO_HTTP_CAINFO",
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     "NIX_SSL_CERT_FILE",
+    # A project's own settings name a file too, and count less than these: npm's, pnpm's and Yarn 1's, and Yarn's.
+    _NPM_CA_FILE,
+    "YARN_HTTPS_CA_FILE_PATH",
 )
 # Set only where the caller has set them: each is read by some client in place of the common ones.
 _OTHER_CA_FILES = (
@@ -59,11 +63,12 @@ _OTHER_CA_FILES = (
     "HTTPLIB2_CA_CERTS",
     "HTTPS_CA_FILE",
     "PERL_LWP_SSL_CA_FILE",
-    "npm_config_cafile",
 )
 _OTHER_PROXY = re.compile(
     r"((npm_config_|global_agent_|yarn_)(https?_?)?|(https?|ftp|wss?|grpc|socks5?)_)proxy", re.IGNORECASE
 )
+# A project's own settings count less than these, and more than HTTPS_PROXY.
+_NPM_PROXIES = ("npm_config_proxy", "npm_config_https_proxy")
 _OTHER_NO_PROXY = re.compile(r"(npm_config_|global_agent_|yarn_)?no_?(grpc_)?proxy", re.IGNORECASE)
 _COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 # A project's own value goes first, even an empty one.
@@ -107,7 +112,7 @@ def of_the_caller() -> dict[bytes, bytes]:
 
 def trusted_files(given: Mapping[bytes, bytes]) -> list[Path]:
     """The certificate files that the caller's programs trust; a folder of them stands for its files."""
-    names = (*_CA_FILES, *_OTHER_CA_FILES)
+    names = (*_CA_FILES, *_given_ca_files(given))
     found = [Path(os.fsdecode(given[name])) for one in names if given.get(name := one.encode())]
     for folder in os.fsdecode(given.get(b"SSL_CERT_DIR", b"")).split(os.pathsep):
         # The system's own folder holds what is in its bundle, in hundreds of files.
@@ -116,10 +121,19 @@ def trusted_files(given: Mapping[bytes, bytes]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def extend(given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str) -> dict[bytes, bytes]:
+def _given_ca_files(given: Mapping[bytes, bytes]) -> list[str]:
+    """The variables of the caller that name a file of certificates, beside those that are always set."""
+    names = map(os.fsdecode, given)
+    return [name for name in names if name in _OTHER_CA_FILES or name.lower() == _NPM_CA_FILE]
+
+
+def extend(
+    given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str, wgetrc: Path | None = None
+) -> dict[bytes, bytes]:
     """The environment of a command whose proxy listens on a port of loopback."""
     proxy = f"http://127.0.0.1:{port}"
     ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1"}
+    ours |= dict.fromkeys(_NPM_PROXIES, proxy)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy
     for name in map(os.fsdecode, given):
@@ -128,8 +142,9 @@ def extend(given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str) -
                 ours[name] = _LOOPBACK
             elif _OTHER_PROXY.fullmatch(name):
                 ours[name] = proxy
-    others = [name for name in _OTHER_CA_FILES if name.encode() in given]
-    ours |= dict.fromkeys((*_CA_FILES, *others), str(trust.bundle))
+    ours |= dict.fromkeys((*_CA_FILES, *_given_ca_files(given)), str(trust.bundle))
+    if wgetrc is not None:
+        ours["WGETRC"] = str(wgetrc)
     for name, value in (*_DEFAULTS.items(), ("VERCEL_OIDC_TOKEN", _placeholder_token())):
         if name.encode() not in given:
             ours[name] = value

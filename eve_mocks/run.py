@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
-from eve_mocks import archive, ca, child, environment, render, report, secret_arguments, trust
+from eve_mocks import archive, ca, child, environment, render, report, secret_arguments, trust, wgetrc
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
 from eve_mocks.program import CannotStart
@@ -65,7 +65,13 @@ def run(plan: Plan) -> int:
         with contextlib.suppress(OSError):  # told at the end, if it is still so
             folder.write(begun)
         proxy.start(_settings(plan, folder, authority, trusted, given), folder.output)
-        command_environment = environment.extend(given, port=proxy.port, trust=trusted, run=folder.path.name)
+        command_environment = environment.extend(
+            given,
+            port=proxy.port,
+            trust=trusted,
+            run=folder.path.name,
+            wgetrc=_wgetrc(folder, trusted, given),
+        )
         try:
             with child.started(plan.command, command_environment) as command:
                 child_exit = command.wait()
@@ -133,6 +139,14 @@ def _trust(folder: RunFolder, files: list[Path]) -> tuple[ca.CA, trust.Trust, li
         why="; ".join(reasons),
         fix="Make room on the disk, or set XDG_DATA_HOME to a folder that you may write.",
     )
+
+
+def _wgetrc(folder: RunFolder, trusted: trust.Trust, given: dict[bytes, bytes]) -> Path | None:
+    """Wget's settings; none in the folder of a run, since the caller's may hold passwords."""
+    if trusted.bundle.parent != folder.path:
+        with contextlib.suppress(OSError):
+            return wgetrc.ensure_wgetrc(trusted.bundle, given)
+    return None
 
 
 def _passed_over(what: str) -> Problem:

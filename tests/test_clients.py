@@ -159,6 +159,43 @@ def test_certificate_checks_are_on(
     assert re.search("certificate|verify", done.stdout + done.stderr, re.IGNORECASE)
 
 
+@pytest.mark.parametrize("own", ["", "tries = 1\nhttps_proxy = http://198.51.100.7:1\nca_certificate = /none.pem\n"])
+def test_wget(pay: Project, island: Island, needs: Callable[..., str], own: str) -> None:
+    """Built with GnuTLS, as Debian has it, it reads the names of certificates from its settings alone."""
+    pay.file("wgetrc", own)
+    done = run(pay, island, needs("wget"), "-qO-", MOCKED, env={"WGETRC": str(pay.root / "wgetrc")})
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True}), done.stderr
+    assert island.sent() == []
+
+
+@pytest.mark.parametrize("key", ["npm_config_x", "NPM_CONFIG_CAFILE"])
+def test_npm(project: Project, island: Island, needs: Callable[..., str], key: str) -> None:
+    """Its settings in a project would count more than HTTPS_PROXY and NODE_EXTRA_CA_CERTS."""
+    project.file(
+        "mocks/registry.yaml",
+        """
+        kind: http
+        url: https://registry.example.com/npm
+        routes:
+          /pad:
+            GET: {response: {name: pad, dist-tags: {latest: 1.2.3}, versions: {1.2.3: {name: pad, version: 1.2.3}}}}
+        """,
+    )
+    project.file("other.pem", "")
+    project.file(
+        ".npmrc",
+        """
+        registry=https://registry.example.com/npm/
+        cafile=other.pem
+        https-proxy=http://198.51.100.7:3128
+        fetch-retries=0
+        """,
+    )
+    done = run(project, island, needs("npm"), "view", "pad", "version", env={key: "other.pem"})
+    assert (done.returncode, done.stdout) == (0, "1.2.3\n"), done.stderr
+    assert island.sent() == []
+
+
 def test_openai(project: Project, island: Island) -> None:
     """The SDK has a client, a retry policy and errors of its own."""
     project.file(

@@ -33,6 +33,10 @@ def test_the_proxy_in_both_cases(name: bytes) -> None:
     assert (found[name], found[name.lower()]) == (PROXY, PROXY)
 
 
+# npm's own settings in a project count more than HTTPS_PROXY.
+ALWAYS = {b"npm_config_proxy", b"npm_config_https_proxy"}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -51,7 +55,7 @@ def test_the_proxy_in_both_cases(name: bytes) -> None:
 )
 def test_variables_that_would_lead_past_the_proxy(name: bytes, value: bytes) -> None:
     assert extended({name: b"mine"})[name] == value
-    assert name not in extended()
+    assert (name in extended()) is (name in ALWAYS)
 
 
 def test_what_is_not_ours_is_unchanged() -> None:
@@ -98,7 +102,8 @@ def test_the_placeholder_token_has_claims_and_no_signature() -> None:
     assert signature == ""
 
 
-def test_certificates_the_caller_trusts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("npm", [b"npm_config_cafile", b"NPM_CONFIG_CAFILE"])
+def test_certificates_the_caller_trusts(tmp_path: Path, npm: bytes) -> None:
     folder = tmp_path / "certs"
     folder.mkdir()
     (folder / "a.0").touch()
@@ -106,7 +111,7 @@ def test_certificates_the_caller_trusts(tmp_path: Path) -> None:
         b"SSL_CERT_FILE": b"/own.pem",
         b"NODE_EXTRA_CA_CERTS": b"/extra.pem",
         b"CURL_CA_BUNDLE": b"/own.pem",
-        b"npm_config_cafile": b"/npm.pem",
+        npm: b"/npm.pem",
         b"SSL_CERT_DIR": f"{folder}:/no/such/folder:".encode(),
     }
     assert trusted_files(given) == [Path("/own.pem"), Path("/extra.pem"), Path("/npm.pem"), folder / "a.0"]

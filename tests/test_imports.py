@@ -27,7 +27,7 @@ LAYERS = [
     {"run", "scaffold", "render"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"program"},
-    {"load", "connections", "environment"},
+    {"load", "connections", "environment", "wgetrc"},
     {"trust"},
     {"ca"},
     {"doubts"},
