@@ -17,7 +17,9 @@ import warnings
 import pytest
 from running_proxy import HOST, URL, FunctionMock, echo, read_all, read_head, request
 
+from eve_mocks.ca import ensure_ca
 from eve_mocks.model import Passage
+from eve_mocks.proxy import tls
 from eve_mocks.proxy.listener import speech
 
 CLOSE = "Connection: close"
@@ -214,26 +216,70 @@ class TestDistrust:
         call = running.call()
         assert (call.reason, call.expected, call.target) == ("tls", True, "noise")
 
-    def test_curl(self, proxy, needs):
+    def test_curl_is_named_though_it_is_gone_at_once(self, proxy, needs, tmp_path):
         running = proxy()
-        command = [needs("curl"), "-sS", "-x", running.url, "--cacert", "/dev/null", f"{URL}/x"]
-        assert subprocess.run(command, capture_output=True, timeout=10, check=False).returncode != 0
+        other = ensure_ca(tmp_path).path
+        command = [needs("curl"), "-sS", "-x", running.url, "--cacert", str(other), f"{URL}/x"]
+        for _ in range(5):
+            assert subprocess.run(command, capture_output=True, timeout=10, check=False).returncode != 0
+        assert [(call.reason, call.program) for call in running.recorded(5)] == [("tls", "curl")] * 5
+        assert "CURL_CA_BUNDLE" in (running.calls[0].fix or "")
+
+    NODE = """
+        const [port, host, ca, then] = process.argv.slice(1);
+        const open = (options, ready) => {
+            const socket = require('net').connect(port, '127.0.0.1');
+            socket.write(`CONNECT ${host}:443 HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n`);
+            socket.once('data', () => {
+                const secure = require('tls').connect({socket, servername: host, ...options}, () => ready(secure));
+                secure.on('error', error => { console.log(error.code); process.exit(); });
+            });
+        };
+    """
+
+    def node(self, running, needs, script: str) -> subprocess.CompletedProcess[str]:
+        command = [needs("node"), "-e", self.NODE + script, str(running.port), HOST, running.ca.read_text()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
 
     def test_node_hangs_up_without_a_word(self, proxy, needs):
         running = proxy()
-        script = """
-            const [port, host] = process.argv.slice(1);
-            const socket = require('net').connect(port, '127.0.0.1');
-            socket.write(`CONNECT ${host}:443 HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n`);
-            socket.once('data', () => require('tls').connect({socket, servername: host})
-                .on('error', error => { console.log(error.code); process.exit(); }));
-        """
-        command = [needs("node"), "-e", script, str(running.port), HOST]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        found = self.node(running, needs, "open({}, () => {});")
         assert "UNABLE" in found.stdout, found.stderr
         call = running.call()
-        assert (call.outcome, call.reason) == ("blocked", "tls")
+        assert (call.outcome, call.reason, call.program) == ("blocked", "tls", "node")
         assert "certificate" in (call.error or "")
+
+    def test_node_that_has_proved_its_trust_may_hang_up(self, proxy, needs):
+        running = proxy()
+        script = """
+            open({ca}, used => {
+                used.write(`GET /v1/x HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n`);
+                used.once('data', () => open({ca}, unused => {
+                    unused.destroy();
+                    used.destroy();
+                    console.log('done');
+                }));
+            });
+        """
+        found = self.node(running, needs, script)
+        assert found.stdout == "done\n", found.stderr
+        assert running.ask(request("GET", "/v1/y", CLOSE))
+        assert [call.outcome for call in running.recorded(2)] == ["mocked", "mocked"]
+
+    @pytest.mark.parametrize("says_so", [True, False])
+    def test_a_connection_that_was_not_needed_fails_nothing(self, proxy, says_so):
+        running = proxy()
+        client = running.secure()
+        if says_so:
+            with contextlib.suppress(ssl.SSLError, ConnectionError):
+                client.unwrap()
+        client.close()
+        assert running.ask(request("GET", "/v1/x", CLOSE))
+        assert running.call().outcome == "mocked"
+        noted = [problem["message"] for problem in running.listener.trust.problems]
+        assert [f"opened a connection to https://{HOST} and did not use it" in message for message in noted] == (
+            [] if says_so else [True]
+        )
 
     def test_a_connection_that_is_used_is_not_taken_for_it(self, proxy):
         running = proxy()
@@ -325,6 +371,16 @@ class TestTls:
             if chosen != "h2":
                 client.sendall(request("GET", "/v1/x", CLOSE))
                 assert b"200 OK" in read_all(client)
+
+    def test_silence_in_the_handshake(self, proxy, monkeypatch):
+        monkeypatch.setattr(tls, "_PATIENCE", 0.2)
+        running = proxy()
+        with running.tunnel() as client:
+            client.sendall(CLIENT_HELLO)
+            assert_ended(client)
+        call = running.call()
+        assert call.reason == "tls"
+        assert "went silent" in (call.error or "")
 
     def test_garbage_in_the_handshake(self, proxy):
         running = proxy()

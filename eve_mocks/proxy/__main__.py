@@ -120,7 +120,7 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
     timer.cancel()
     record.close()
     report = tally.as_json()
-    report["problems"] += reloading.problems
+    report["problems"] += reloading.problems + listener.trust.problems
     control.send({"report": report})
 
 

@@ -14,7 +14,7 @@ import re
 from urllib.parse import urlsplit
 
 from eve_mocks.match import BadURL, normalise_host, normalise_path, parse_url, resolve_dots
-from eve_mocks.model import URL
+from eve_mocks.model import URL, Peer
 
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:@/?#\[\]]+)(?::(?P<port>\d{1,5})?)?")
 _ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://[^/?#]*")
@@ -36,6 +36,7 @@ class Connection:
     scheme: str = "http"
     sni: str | None = None
     user: str | None = None
+    peer: Peer | None = None  # where it was looked up already
 
     @property
     def url(self) -> URL:

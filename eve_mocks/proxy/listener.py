@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import functools
 import logging
 import re
 import socket
@@ -23,7 +22,7 @@ from eve_mocks.proxy.peer import Peers, is_gone
 from eve_mocks.proxy.relay import relay
 from eve_mocks.proxy.reply import reset
 from eve_mocks.proxy.tls import ServerSide, TlsLayer
-from eve_mocks.proxy.untrusted import explain
+from eve_mocks.proxy.trust import Trust
 
 if TYPE_CHECKING:
     import ssl
@@ -113,6 +112,8 @@ class FirstBytes(asyncio.Protocol):
             self._transport.abort()
 
     def _go_on(self) -> None:
+        if self._secure is not None:
+            self._listener.trust.proven(self._connection)
         found = speech(self._data)
         if found is None:
             self._wait()
@@ -143,7 +144,7 @@ class FirstBytes(asyncio.Protocol):
         self._stop_waiting()
         soon = self._listener.loop.time() - self._began < _SECOND_THOUGHTS
         if self._secure is not None and not self._data and soon:
-            self._listener.distrusted(self._connection, None)
+            self._listener.trust.left(self._connection, self._secure.error, cleanly=self._secure.ended_cleanly)
 
     def _refuse(self, why: str) -> None:
         self._silence = None
@@ -173,6 +174,7 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.address: tuple[str, int] = ("", 0)
         self._carry = carry
+        self.trust = Trust(self.block)
         self._peers = Peers()
         self._server: asyncio.Server | None = None
         self._transports: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
@@ -258,11 +260,17 @@ class Listener:
         passes = self.dispatcher.router.may_allow("https", connection.host, connection.port)
         context = self.certificates.context(connection.host, ("h2", "http/1.1") if passes else ("http/1.1", "h2"))
 
+        def offered() -> None:  # the client is there as long as it waits for this
+            nonlocal secure
+            secure = dataclasses.replace(secure, peer=self.peer(secure))
+
         def established(tls: ServerSide) -> asyncio.BaseProtocol:
             return FirstBytes(self, dataclasses.replace(secure, sni=tls.sni), secure=tls)
 
-        layer = TlsLayer(context, established=established, failed=functools.partial(self.distrusted, secure))
-        _hand_over(transport, layer, data)
+        def failed(error: ssl.SSLError | None) -> None:
+            self.trust.failed(secure, error)
+
+        _hand_over(transport, TlsLayer(context, offered=offered, established=established, failed=failed), data)
 
     def pass_on(
         self, transport: asyncio.Transport, connection: Connection, data: bytes, *, alpn: str | None = None
@@ -304,7 +312,7 @@ class Listener:
     # What is recorded without an answer.
 
     def peer(self, connection: Connection) -> Peer:
-        return self._peers.find(connection.client_port, self.address[1])
+        return connection.peer or self._peers.find(connection.client_port, self.address[1])
 
     def is_gone(self, connection: Connection) -> bool:
         return is_gone(connection.client_port, self.address[1])
@@ -313,14 +321,6 @@ class Listener:
         url = connection.url if connection.host is not None else URL("tcp", *self.address, "/")
         self.dispatcher.refuse_connection(
             url, reason=reason, why=why, fix=fix, user=connection.user, peer=lambda: self.peer(connection)
-        )
-
-    def distrusted(self, connection: Connection, error: ssl.SSLError | None) -> None:
-        """The client did not go through with TLS; ``error`` is None where it hung up without a word."""
-        peer = self.peer(connection)
-        why, fix = explain(error, peer.program)
-        self.dispatcher.refuse_connection(
-            connection.url, reason="tls", why=why, fix=fix, user=connection.user, peer=lambda: peer
         )
 
 

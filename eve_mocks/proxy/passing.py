@@ -245,7 +245,7 @@ class Passing:
         exchange.finish(status=response.status, headers=response.headers, body=response.body)
 
     def _peer(self, connection: Connection) -> Peer:
-        return self._peers.find(connection.client_port, self._address[1])
+        return connection.peer or self._peers.find(connection.client_port, self._address[1])
 
     def _broken(self, connection: Connection, why: str) -> None:
         why = f"The connection is not valid HTTP/2: {in_own_words(why)}."

@@ -15,24 +15,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CHUNK = 256 * 1024
+# How long a client may take for the handshake.
+_PATIENCE = 10.0
 
 
 class ServerSide(ssl.SSLObject):
-    """Remembers the name that the client asked for (RFC 6066, section 3); None where it asked for none."""
+    """Remembers the name that the client asked for (RFC 6066, section 3), and how it ended the connection."""
 
-    sni: str | None = None
+    sni: str | None = None  # it asked for none
+    ended_cleanly = False
+    error: ssl.SSLError | None = None
 
 
 class TlsLayer(asyncio.Transport, asyncio.Protocol):
     """Decrypts what a client sends, for the protocol that ``established`` gives when the handshake is done.
 
-    ``failed`` is called instead where it does not succeed, with the error, or None where the client just hung up.
+    ``offered`` is called before our certificate is sent, which it is not where a session is resumed. ``failed`` is
+    called where the handshake does not succeed, with the error, or None where the client just hung up.
     """
 
     def __init__(
         self,
         context: ssl.SSLContext,
         *,
+        offered: Callable[[], None],
         established: Callable[[ServerSide], asyncio.BaseProtocol],
         failed: Callable[[ssl.SSLError | None], None],
     ) -> None:
@@ -42,9 +48,11 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         assert isinstance(tls, ServerSide)  # noqa: S101 - Certificates makes no other contexts
         self._tls = tls
+        self._offered = offered
         self._established = established
         self._failed = failed
         self._socket: asyncio.Transport
+        self._timer: asyncio.TimerHandle
         self._protocol: asyncio.BaseProtocol | None = None
         self._answered = False  # whether the client has seen our certificate
         self._closing = False
@@ -55,6 +63,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - for the type checker
         self._socket = transport
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._time_out)
 
     def data_received(self, data: bytes) -> None:
         self._incoming.write(data)
@@ -89,6 +98,8 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
+            if self._outgoing.pending and not self._answered and not self._tls.session_reused:
+                self._offered()
             self._flush()
             return False
         except ssl.SSLError as error:
@@ -96,11 +107,18 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._give_up(error)
             return False
         self._flush()
+        self._timer.cancel()
         self._protocol = self._established(self._tls)
         self._protocol.connection_made(self)
         return True
 
+    def _time_out(self) -> None:
+        error = ssl.SSLError()
+        error.reason = "the client went silent"
+        self._give_up(error)
+
     def _give_up(self, error: ssl.SSLError | None) -> None:
+        self._timer.cancel()
         failed, self._failed = self._failed, _ignore
         if error is not None or self._answered:
             failed(error)
@@ -115,10 +133,12 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
                 break
             except ssl.SSLZeroReturnError:
                 data = b""
-            except ssl.SSLError:
+            except ssl.SSLError as error:
+                self._tls.error = error
                 self.abort()
                 break
             if not data:
+                self._tls.ended_cleanly = True
                 self.eof_received()
                 break
             if isinstance(self._protocol, asyncio.Protocol):

@@ -32,13 +32,22 @@ _TOLD = (
 _ANY = ("SSL_CERT_FILE, or NODE_EXTRA_CA_CERTS for Node", "a list of its own")
 
 
+def is_distrust(error: ssl.SSLError) -> bool:
+    return _DISTRUST.search(error.reason or "") is not None
+
+
+def checks_itself(program: str | None) -> bool:
+    """Whether a program's runtime checks a certificate itself instead of OpenSSL, and hangs up without an alert."""
+    return re.fullmatch(r"node(js)?|bun|electron", program or "") is not None
+
+
 def explain(error: ssl.SSLError | None, program: str | None) -> tuple[str, str]:
     """What happened, and the fix for the program's runtime. ``error`` is None where it hung up without a word.
 
     ``program`` is None where it cannot be seen, which is so where its connection is gone by now.
     """
     who = program or "A client, of which no more can be seen now,"
-    if error is not None and not _DISTRUST.search(error.reason or ""):
+    if error is not None and not is_distrust(error):
         return f"{who} and the proxy could not agree on TLS: {error.reason or error}.", "Have it speak TLS 1.2 or 1.3."
     variables, instead = next((found for pattern, *found in _TOLD if re.fullmatch(pattern, program or "")), _ANY)
     fix = f"Have it trust the file that the run names in {variables}{f', not {instead}' if instead else ''}."
