@@ -68,7 +68,7 @@ _OTHER_PROXY = re.compile(
     r"((npm_config_|global_agent_|yarn_)(https?_?)?|(https?|ftp|wss?|grpc|socks5?)_)proxy", re.IGNORECASE
 )
 # A project's own settings count less than these, and more than HTTPS_PROXY.
-_NPM_PROXIES = ("npm_config_proxy", "npm_config_https_proxy")
+_PROJECT_PROXIES = ("npm_config_proxy", "npm_config_https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY")
 _OTHER_NO_PROXY = re.compile(r"(npm_config_|global_agent_|yarn_)?no_?(grpc_)?proxy", re.IGNORECASE)
 _COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 # A project's own value goes first, even an empty one.
@@ -133,7 +133,7 @@ def extend(
     """The environment of a command whose proxy listens on a port of loopback."""
     proxy = f"http://127.0.0.1:{port}"
     ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1"}
-    ours |= dict.fromkeys(_NPM_PROXIES, proxy)
+    ours |= dict.fromkeys(_PROJECT_PROXIES, proxy)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy
     for name in map(os.fsdecode, given):
