@@ -27,10 +27,10 @@ def main() -> "NoReturn":
 
     interruption.heed_ctrl_c()
     code = cli.main()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the caller has closed it
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # closed by the caller, or by its reader
+        except (OSError, ValueError):  # whoever read it has gone
             code = code or 1
     _exit(code)
 

@@ -80,6 +80,14 @@ def test_a_thread_of_a_mock_keeps_nothing_alive(project: Project, command: list[
     assert run.stdout != ""
 
 
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+@pytest.mark.parametrize("command", [["run", "--", "true"], ["check"]], ids=lambda words: words[0])
+def test_closed_streams_are_no_failure(project: Project, command: list[str], closed: str) -> None:
+    project.file("mocks/pay.yaml", PAY)
+    run = project.eve_mocks(*command, prefix=["sh", "-c", f'exec "$@" {closed}', "sh"])
+    assert run.returncode == 0
+
+
 def test_ctrl_c_while_mocks_are_loaded(project: Project) -> None:
     os.mkfifo(project.root / "gate")
     project.file("mocks/slow.py", "open('gate', 'w').close(); import time; time.sleep(600)")
