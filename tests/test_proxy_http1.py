@@ -547,9 +547,10 @@ CONFLICTS = {
     "fragment": b"GET /v1/x#y HTTP/1.1\r\nHost: api.pay.test\r\n\r\n",
     "chunks in HTTP/1.0": b"POST /v1/x HTTP/1.0\r\nHost: api.pay.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "empty lines": b"\r\n" * 10_000,
+    "another version": b"GET /v1/x HTTP/2.0\r\nHost: api.pay.test\r\n\r\n",
 }
-# RFC 6585, section 5, and RFC 9110, section 15.5.15; 400 for the others.
-STATUSES = {"long line": 431, "endless line": 431, "many fields": 431, "long target": 414}
+# RFC 6585, section 5, and RFC 9110, sections 15.5.15 and 15.6.6; 400 for the others.
+STATUSES = {"long line": 431, "endless line": 431, "many fields": 431, "long target": 414, "another version": 505}
 CONFLICTS["long target"] = b"GET /v1/" + b"y" * 70_000
 
 

@@ -66,10 +66,14 @@ class _Reader:
 
 
 def harmless(trailers: http.Headers | None) -> http.Headers | None:
-    """Trailers without what frames or routes the message, and without what is spoken between us and the preloads."""
+    """Trailers without what frames or routes the message, and without what is spoken between us and the preloads.
+
+    Their names are in lower case, which is all that HTTP/2 takes.
+    """
     if trailers is None:
         return None
-    return http.Headers(field for field in trailers.fields if _may_trail(field[0].decode("latin-1").lower()))
+    fields = [(name.lower(), value) for name, value in trailers.fields]
+    return http.Headers(field for field in fields if _may_trail(field[0].decode("latin-1")))
 
 
 def _may_trail(name: str) -> bool:

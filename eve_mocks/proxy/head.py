@@ -61,6 +61,8 @@ def read(conn: h11.Connection, data: bytes) -> h11.Request:
         raise BadHead(in_own_words(error, data), 501 if error.error_status_hint == 501 else 400) from error
     if not isinstance(event, h11.Request):
         raise BadHead("there is no request line")
+    if not event.http_version.startswith(b"1."):
+        raise BadHead("its version is not one of HTTP/1", 505)
     names = {name for name, _ in event.headers}
     if b"transfer-encoding" in names and b"content-length" in names:
         raise BadHead("the request has both Transfer-Encoding and Content-Length")

@@ -248,7 +248,8 @@ class Passing:
         return connection.peer or self._peers.find(connection.client_port, self._address[1])
 
     def _broken(self, connection: Connection, why: str) -> None:
-        why = f"The connection is not valid HTTP/2: {in_own_words(why)}."
+        said = in_own_words(why.removeprefix("HTTP/2 protocol error: ")).rstrip(".")
+        why = f"The connection is not valid HTTP/2: {said}."
         self._refuse_connection(connection, Refused("message", why, BROKEN))
 
     def _settle(self, carried: Carried) -> None:
