@@ -20,7 +20,7 @@ from running_proxy import HOST, URL, FunctionMock, echo, read_all, read_head, re
 from eve_mocks.ca import ensure_ca
 from eve_mocks.model import Passage
 from eve_mocks.proxy import tls
-from eve_mocks.proxy.listener import speech
+from eve_mocks.proxy.speech import speech
 
 CLOSE = "Connection: close"
 CLIENT_HELLO = bytes.fromhex("16030100")
