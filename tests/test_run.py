@@ -456,7 +456,7 @@ public class Client {
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no Java")
-@pytest.mark.parametrize("folder", ["da ta", "o'brien", 'a "b" \'c\''])
+@pytest.mark.parametrize("folder", ["da ta", "o'brien", "a \"b\" 'c'"])
 def test_java(pay: Project, tmp_path: Path, folder: str) -> None:
     """By its options alone, which keep the caller's own, from a folder with an odd name."""
     pay.file("Client.java", JAVA)
