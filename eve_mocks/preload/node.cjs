@@ -222,8 +222,8 @@ if (typeof globalThis !== 'undefined') {
   patchFetch();
 }
 watchRequests();
-// Bun's sockets are its own, and heed the proxy's variables. Before 16, TLS cannot wait for what a socket has to send.
-if (process.env.EVE_MOCKS_PROXY && !process.versions.bun && parseInt(process.versions.node, 10) >= 16) {
+// Bun's sockets are its own, and heed the proxy's variables. Older versions are not tested.
+if (process.env.EVE_MOCKS_PROXY && !process.versions.bun && parseInt(process.versions.node, 10) >= 18) {
   var proxy = new URL(process.env.EVE_MOCKS_PROXY);
   patchSockets(proxy, authorizationFor(proxy));
 }
