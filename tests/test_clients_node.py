@@ -88,7 +88,6 @@ def test_every_way_out_leads_to_the_proxy(project: Project, island: Island, node
         ("mocked", "GET /charges", None),
         ("mocked", "GET /plain", None),
         ("blocked", "GET /", "unclaimed"),
-        ("blocked", "CONNECT api.pay.test:443", "tls"),
         ("blocked", "CONNECT db.test:5432", "protocol"),
         ("blocked", "CONNECT mail.test:25", "protocol"),
         ("blocked", "CONNECT 198.51.100.7:80", "protocol"),

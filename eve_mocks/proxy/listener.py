@@ -120,8 +120,11 @@ class Listener:
             self._relay(transport, connection.host, connection.port, greeting=greeting, data=rest)
             return
         if self._waits_for_the_server(connection):
-            transport.write(b"" if quiet else _FORBIDDEN)
-            transport.close()
+            if quiet:
+                reset(transport)
+            else:
+                transport.write(_FORBIDDEN)
+                transport.close()
             return
         transport.write(greeting)
         hand_over(transport, FirstBytes(self, connection), rest)

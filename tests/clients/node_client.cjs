@@ -97,7 +97,7 @@ if (isMainThread) {
   (async () => {
     const came = {};
     for (const [name, way] of Object.entries(WAYS)) {
-      came[name] = await way().then(JSON.parse, (error) => (error.cause ?? error).code ?? String(error));
+      came[name] = await way().then(JSON.parse).catch((error) => (error.cause ?? error).code ?? String(error));
     }
     console.log(JSON.stringify(came));
     process.exit();
