@@ -102,6 +102,7 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
         eve_dev=settings.eve_dev,
         advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),
     )
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)  # from here on: an edit may follow ``ready`` at once
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
@@ -112,7 +113,6 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
             mock.warm()
     if dispatcher.router.allows():
         carrier.prepare()
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
     watching = asyncio.create_task(reloading.watch())
     timer = await _finish(control, Folder.at(settings.folder, settings.folder_name))
     watching.cancel()
