@@ -102,7 +102,8 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
         eve_dev=settings.eve_dev,
         advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),
     )
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)  # from here on: an edit may follow ``ready`` at once
+    # From here on, since an edit may follow ``ready`` at once.
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
