@@ -33,7 +33,7 @@ from eve_mocks.proxy import stuck
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import Listener
-from eve_mocks.proxy.reload import Reloading
+from eve_mocks.proxy.reload import Reloading, stamp_of
 from eve_mocks.proxy.upstream import Upstreams
 from eve_mocks.report import Tally
 from eve_mocks.router import Router
@@ -90,6 +90,7 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
     """Serve until the wrapper says ``finish``. Raises ``MockError`` where the mocks are wrong."""
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path  # for programs that a mock starts; it was not there for us
+    stamp = stamp_of(settings.folder)
     mocks = load(settings.folder, shown=settings.folder_name)
     if mocks.errors:
         raise mocks.errors[0]
@@ -103,7 +104,7 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
         advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),
     )
     # From here on, since an edit may follow ``ready`` at once.
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher, stamp)
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)

@@ -22,34 +22,38 @@ _MAX_PROBLEMS = 20
 type Stamp = frozenset[tuple[str, int, int]]
 
 
-class Reloading:
-    """Watches a folder; an edit counts for calls to come, a broken one for none. ``problems`` tells of those."""
+def stamp_of(folder: Path) -> Stamp | None:
+    """What an edit changes; None where the folder is gone: that is no edit."""
+    try:
+        files = [entry for entry in folder.iterdir() if entry.suffix in SUFFIXES]
+        stats = [(file.name, file.stat()) for file in files]
+    except OSError:
+        return None
+    return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
 
-    def __init__(self, folder: Path, shown: str, dispatcher: Dispatcher) -> None:
+
+class Reloading:
+    """Watches a folder; an edit counts for calls to come, a broken one for none. ``problems`` tells of those.
+
+    ``loaded`` is the stamp of the folder from before it was loaded: what is edited meanwhile is an edit too.
+    """
+
+    def __init__(self, folder: Path, shown: str, dispatcher: Dispatcher, loaded: Stamp | None) -> None:
         self.problems: list[dict[str, str]] = []
         self._folder = folder
         self._shown = shown
         self._dispatcher = dispatcher
-        self._loaded = self._seen = self._stamp()
+        self._loaded = self._seen = loaded
 
     async def watch(self) -> None:
         """Look again and again. An edit is taken once nothing changed for a while, so that it is whole."""
         while True:
             await asyncio.sleep(_PERIOD)
-            stamp = self._stamp()
+            stamp = stamp_of(self._folder)
             settled, self._seen = stamp == self._seen, stamp
             if stamp is not None and settled and stamp != self._loaded:
                 self._loaded = stamp
                 self._load()
-
-    def _stamp(self) -> Stamp | None:
-        """None where the folder is gone: that is no edit."""
-        try:
-            files = [entry for entry in self._folder.iterdir() if entry.suffix in SUFFIXES]
-            stats = [(file.name, file.stat()) for file in files]
-        except OSError:
-            return None
-        return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
 
     def _load(self) -> None:
         try:
