@@ -72,7 +72,9 @@ def test_a_gzip_body_may_have_several_members(members):
     assert decode(b"".join(map(gzip.compress, members)), "gzip") == b"".join(members)
 
 
-@pytest.mark.parametrize("behind", [b"?", b"\x1f\x8b", gzip.compress(b"two")[:-1]])
+@pytest.mark.parametrize(
+    "behind", [b"?", b"\x1f\x8b", gzip.compress(b"two")[:-1]], ids=["no member", "half a head", "a cut member"]
+)
 def test_what_is_behind_a_gzip_member_is_one_too(behind):
     with pytest.raises(BadEncoding):
         decode(gzip.compress(b"one") + behind, "gzip")
