@@ -63,8 +63,8 @@ def _stop(number: int) -> None:
     """
     if signal.SIGCONT in signal.sigpending():  # a SIGSTOP to both of them is over: so is the command's
         return
+    os.kill(os.getpid(), number)  # while it is blocked, and so one with what the terminal may have sent
     mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-    signal.raise_signal(number)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
