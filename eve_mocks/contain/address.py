@@ -1,0 +1,72 @@
+"""Socket addresses as they lie in a program's memory: read, judged. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import socket
+import struct
+
+DNS_PORT = 53
+
+_SERVER_SPEAKS_FIRST = frozenset({21, 22, 23, 25, 110, 119, 143, 587, 3306, 4190, 5900})
+"""FTP, SSH, Telnet, SMTP, POP3, NNTP, IMAP, submission, MySQL, ManageSieve, VNC.
+
+Their clients wait for a greeting: nothing tells the proxy what is wanted, so they are refused at connect. On the
+ports of their TLS variants (465, 993, 995) the client speaks first.
+"""
+
+
+def server_speaks_first(_host: str, port: int) -> bool:
+    """Whether a connection to this port can only be judged by its port."""
+    return port in _SERVER_SPEAKS_FIRST
+
+
+_NAME_SERVICES = ("/nscd/socket", "/io.systemd.Resolve", "/avahi-daemon/socket")
+"""Sockets of daemons that look names up outside: nscd, systemd-resolved, Avahi."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Internet:
+    """An internet address and port; an IPv4 address mapped into IPv6 counts as what it is."""
+
+    host: str
+    port: int
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the kernel may go there by itself: this machine, but not a name server on it."""
+        return is_loopback(self.host) and self.port != DNS_PORT
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's alone; the unspecified one means loopback to connect(2)."""
+    if host.startswith("127."):
+        return True
+    return host in ("::1", "0.0.0.0", "::")  # noqa: S104 - compared, not bound to
+
+
+def internet(sockaddr: bytes, *, sending: bool = False) -> Internet | None:
+    """The internet address of a ``struct sockaddr``; None for another family, and for what the kernel rejects.
+
+    ``sending``: a datagram's AF_UNSPEC is AF_INET to the kernel (net/ipv4/udp.c), where connect(2) takes it as the
+    wish to disconnect.
+    """
+    if len(sockaddr) < 16:
+        return None
+    (family,) = struct.unpack_from("=H", sockaddr)
+    if family == socket.AF_INET or (sending and family == socket.AF_UNSPEC):
+        return Internet(socket.inet_ntoa(sockaddr[4:8]), int.from_bytes(sockaddr[2:4]))
+    if family == socket.AF_INET6 and len(sockaddr) >= 24:  # SIN6_LEN_RFC2133
+        address = ipaddress.IPv6Address(sockaddr[8:24])
+        return Internet(str(address.ipv4_mapped or address), int.from_bytes(sockaddr[2:4]))
+    return None
+
+
+def is_name_service(sockaddr: bytes) -> bool:
+    """Whether this is the Unix socket of a daemon that would look names up for the program."""
+    (family,) = struct.unpack_from("=H", sockaddr.ljust(2, b"\0"))
+    if family != socket.AF_UNIX:
+        return False
+    path = sockaddr[2:].split(b"\0", 1)[0].decode(errors="replace")
+    return path.endswith(_NAME_SERVICES)

@@ -1,0 +1,111 @@
+"""Starts a command behind the filter.
+
+A filter belongs to a thread. So a thread of this process puts it on, which hands the listener to all the others, and
+starts the command, which inherits it. No second interpreter starts, no descriptor has to be passed, and the rest of
+this process is as free as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from eve_mocks.contain import filter as bpf
+from eve_mocks.contain import seccomp
+from eve_mocks.contain.machine import this_machine
+from eve_mocks.contain.responder import Responder
+from eve_mocks.contain.supervisor import Policy, Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from subprocess import Popen
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Contained:
+    """A command that runs contained. Closing it ends the network of what is left of it."""
+
+    process: Popen[bytes]
+    listener: seccomp.Listener
+    responder: Responder
+
+    def close(self) -> None:
+        self.listener.close()
+        self.responder.close()
+
+
+def start(
+    spawn: Callable[[], Popen[bytes]], *, mode: bpf.Mode, policy: Policy, siblings: Iterable[Popen[bytes]] = ()
+) -> Contained:
+    """Call ``spawn`` in a filtered thread; what it starts is contained. What it raises is raised here.
+
+    ``spawn`` must do no more than that: its own calls wait for a supervisor that starts when it is done.
+
+    ``siblings`` are the other child processes of this one, whose ends are left to their owners: this process
+    becomes the parent of orphaned descendants, and reaps them.
+    """
+    machine = this_machine()
+    if machine is None:
+        raise RuntimeError("start() needs a machine that probe() approved of")
+    seccomp.become_subreaper()
+    responder = Responder()
+    code = bpf.assemble(bpf.program(machine, mode))
+
+    def launch() -> tuple[Popen[bytes], seccomp.Listener]:
+        listener = seccomp.install(code)
+        try:
+            return spawn(), listener
+        except BaseException:
+            listener.close()
+            raise
+
+    responder.start()
+    try:
+        process, listener = in_thread(launch)
+    except BaseException:
+        responder.close()
+        raise
+    # From this thread: those that the filtered one starts are filtered too, and would wait for themselves.
+    Supervisor(listener, machine, mode, policy, responder).start()
+    threading.Thread(target=_reap, args=((process, *siblings),), name="reaper", daemon=True).start()
+    return Contained(process=process, listener=listener, responder=responder)
+
+
+def in_thread[T](work: Callable[[], T]) -> T:
+    """The result of ``work`` done in a thread of its own, which ends with it."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="filtered")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _reap(own: tuple[Popen[bytes], ...]) -> None:
+    """Take each child that ended off the process table; the status of ``own`` ones stays with their objects."""
+    processes = {process.pid: process for process in own}
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None:
+            continue
+        process = processes.get(ended.si_pid)
+        if process is not None:
+            process.poll()
+        else:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(ended.si_pid, os.WNOHANG)

@@ -1,0 +1,35 @@
+"""One system call that waits for the supervisor, and what it can be told."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+
+class Verdict(enum.Enum):
+    """Answers that are not a result."""
+
+    PROCEED = "proceed"
+    """Let the kernel run the call as it is."""
+    ANSWERED = "answered"
+    """The answer was given together with a file."""
+
+
+type Answer = int | Verdict
+"""The call's result, a negative errno, or a verdict."""
+
+
+@dataclasses.dataclass(slots=True)
+class Question:
+    """A call of a contained thread."""
+
+    id: int
+    thread: int
+    number: int
+    arguments: tuple[int, ...]
+    connected: int = 0
+    """The inode of a socket that was connected on the way to the answer."""
+
+    @property
+    def fd(self) -> int:
+        return self.arguments[0] & 0xFFFFFFFF

@@ -1,0 +1,48 @@
+"""A mapping of bounded size that several threads share: the oldest entry makes room."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+
+class Recent[K: Hashable, V]:
+    """The last ``size`` entries. ``dropped`` is called with each value that had to make room."""
+
+    def __init__(self, size: int, dropped: Callable[[V], object] | None = None) -> None:
+        self._size = size
+        self._dropped = dropped
+        self._entries: collections.OrderedDict[K, V] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            return self._entries.get(key)
+
+    def put(self, key: K, value: V) -> V | None:
+        """Set an entry; returns the one it replaces."""
+        with self._lock:
+            before = self._entries.pop(key, None)
+            self._entries[key] = value
+            extra = self._entries.popitem(last=False)[1] if len(self._entries) > self._size else None
+        if extra is not None and self._dropped is not None:
+            self._dropped(extra)
+        return before
+
+    def pop(self, key: K) -> V | None:
+        with self._lock:
+            return self._entries.pop(key, None)
+
+    def clear(self) -> list[V]:
+        """Forget all; returns what there was."""
+        with self._lock:
+            values = list(self._entries.values())
+            self._entries.clear()
+        return values

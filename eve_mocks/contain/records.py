@@ -1,0 +1,65 @@
+"""What the supervisor tells: connections that were redirected, attempts that were refused.
+
+Pure values with a line format of their own, so that they can cross a socket to the process that logs them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Process:
+    """Who asked: process id, name of the program, and the value of ``EVE_MOCKS_SESSION`` in its environment."""
+
+    pid: int
+    program: str
+    session: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Redirect:
+    """A TCP connection that arrives at the proxy from ``source`` and was meant for ``host`` and ``port``.
+
+    ``source`` is the peer's address as the proxy's listener sees it. ``host`` is the name that was looked up, or
+    the address if none was.
+    """
+
+    source: tuple[str, int]
+    host: str
+    port: int
+    process: Process
+
+    def as_json(self) -> dict[str, Any]:
+        return {"redirect": dataclasses.asdict(self)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refused:
+    """An attempt that ended in the kernel. ``host`` is empty and ``port`` 0 where a socket could not even be made."""
+
+    protocol: str
+    host: str
+    port: int
+    process: Process
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"refused": dataclasses.asdict(self)}
+
+
+def encode(record: Redirect | Refused) -> bytes:
+    """One line of JSON."""
+    return json.dumps(record.as_json(), separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes | str) -> Redirect | Refused:
+    """The record of a line that :func:`encode` wrote."""
+    ((kind, fields),) = json.loads(line).items()
+    process = Process(**fields.pop("process"))
+    if kind == "refused":
+        return Refused(process=process, **fields)
+    host, port = fields.pop("source")
+    return Redirect(source=(host, port), process=process, **fields)
