@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import socket
 import struct
 
 DNS_PORT = 53
+_MAPPED = bytes(10) + b"\xff\xff"
+"""How the IPv6 address of an IPv4 one begins (RFC 4291, 2.5.5.2)."""
 
 _SERVER_SPEAKS_FIRST = frozenset({21, 22, 23, 25, 110, 119, 143, 587, 3306, 4190, 5900})
 """FTP, SSH, Telnet, SMTP, POP3, NNTP, IMAP, submission, MySQL, ManageSieve, VNC.
@@ -58,8 +59,10 @@ def internet(sockaddr: bytes, *, sending: bool = False) -> Internet | None:
     if family == socket.AF_INET or (sending and family == socket.AF_UNSPEC):
         return Internet(socket.inet_ntoa(sockaddr[4:8]), int.from_bytes(sockaddr[2:4]))
     if family == socket.AF_INET6 and len(sockaddr) >= 24:  # SIN6_LEN_RFC2133
-        address = ipaddress.IPv6Address(sockaddr[8:24])
-        return Internet(str(address.ipv4_mapped or address), int.from_bytes(sockaddr[2:4]))
+        address = sockaddr[8:24]
+        is_mapped = address.startswith(_MAPPED)
+        host = socket.inet_ntoa(address[12:]) if is_mapped else socket.inet_ntop(socket.AF_INET6, address)
+        return Internet(host, int.from_bytes(sockaddr[2:4]))
     return None
 
 

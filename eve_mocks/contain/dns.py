@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import ipaddress
 import socket
 import struct
 import threading
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FIRST = int(ipaddress.IPv4Address("198.18.0.1"))
+_FIRST = int.from_bytes(socket.inet_aton("198.18.0.1"))
 _HEADER = struct.Struct("!6H")
 _RESPONSE, _RECURSION_DESIRED, _RECURSION_AVAILABLE = 0x8000, 0x0100, 0x0080
 _OPCODE = 0x7800
@@ -59,7 +58,7 @@ class Names:
             address = self._addresses.pop(name, None)
             if address is None:
                 if len(self._addresses) < self._size:
-                    address = str(ipaddress.IPv4Address(_FIRST + len(self._addresses)))
+                    address = socket.inet_ntoa((_FIRST + len(self._addresses)).to_bytes(4))
                 else:
                     _, address = self._addresses.popitem(last=False)
             self._addresses[name] = address

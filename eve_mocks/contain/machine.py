@@ -6,7 +6,7 @@ The numbers are part of the kernel's stable interface (``asm/unistd_64.h`` and `
 from __future__ import annotations
 
 import dataclasses
-import platform
+import os
 import sys
 
 
@@ -33,7 +33,6 @@ class Machine:
     io_uring_setup: int = 425
     io_uring_enter: int = 426
     io_uring_register: int = 427
-    pidfd_open: int = 434
     pidfd_getfd: int = 438
 
 
@@ -75,4 +74,4 @@ MACHINES = {
 
 def this_machine() -> Machine | None:
     """The machine this interpreter runs on; None for one without a table, and for a 32-bit interpreter."""
-    return MACHINES.get(platform.machine()) if sys.maxsize > 2**32 else None
+    return MACHINES.get(os.uname().machine) if sys.maxsize > 2**32 else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-import platform
 import select
 import sys
 import threading
@@ -45,10 +44,10 @@ class Reason:
 def probe(environ: Mapping[str, str] = os.environ) -> Mode | Reason:
     """The mode in which programs can be contained here, or the reason why they cannot."""
     if sys.platform != "linux":
-        return Reason(f"{platform.system()} has no seccomp", "run it in a Linux container")
+        return Reason(f"{sys.platform} has no seccomp", "run it in a Linux container")
     machine = this_machine()
     if machine is None:
-        return Reason(f"no system call table for {platform.machine()}", f"use a machine of {' or '.join(MACHINES)}")
+        return Reason(f"no system call table for {os.uname().machine}", f"use a machine of {' or '.join(MACHINES)}")
     if OUTER_RUN in environ:
         return Reason("inside another run", "none needed: the outer run contains this one")
     return _yama(_YAMA, Path("/proc/self/status")) or _try(machine)
@@ -140,7 +139,7 @@ def _why_no_filter(error: OSError) -> Reason:
             return Reason("inside another run, or another seccomp supervisor", "none needed inside a run")
         case errno.EINVAL | errno.ENOSYS:
             return Reason(
-                f"Linux {platform.release()} is too old, or has no seccomp listener", "use Linux 5.9 or later"
+                f"Linux {os.uname().release} is too old, or has no seccomp listener", "use Linux 5.9 or later"
             )
         case _:
             return Reason(f"a seccomp filter is not allowed here ({error.strerror})", "allow the seccomp system call")

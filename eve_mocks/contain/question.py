@@ -26,6 +26,8 @@ class Question:
     id: int
     thread: int
     number: int
+    place: int
+    """The address of the instruction that made the call."""
     arguments: tuple[int, ...]
     connected: int = 0
     """The inode of a socket that was connected on the way to the answer."""

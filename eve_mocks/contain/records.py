@@ -18,6 +18,9 @@ class Process:
     program: str
     session: str | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        return {"pid": self.pid, "program": self.program, "session": self.session}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Redirect:
@@ -33,7 +36,8 @@ class Redirect:
     process: Process
 
     def as_json(self) -> dict[str, Any]:
-        return {"redirect": dataclasses.asdict(self)}
+        process = self.process.as_json()
+        return {"redirect": {"source": self.source, "host": self.host, "port": self.port, "process": process}}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class Refused:
     reason: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"refused": dataclasses.asdict(self)}
+        target = {"protocol": self.protocol, "host": self.host, "port": self.port}
+        return {"refused": {**target, "process": self.process.as_json(), "reason": self.reason}}
 
 
 def encode(record: Redirect | Refused) -> bytes:

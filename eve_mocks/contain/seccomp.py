@@ -15,7 +15,17 @@ from eve_mocks.contain.machine import this_machine
 _MACHINE = this_machine()
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
+_libc.syscall.argtypes = [ctypes.c_long] * 4
 _libc.syscall.restype = ctypes.c_long
+_libc.process_vm_readv.argtypes = _libc.process_vm_writev.argtypes = [
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_ulong,
+    ctypes.c_void_p,
+    ctypes.c_ulong,
+    ctypes.c_ulong,
+]
+_libc.process_vm_readv.restype = _libc.process_vm_writev.restype = ctypes.c_ssize_t
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
@@ -38,6 +48,7 @@ class Data(ctypes.Structure):
         ("arguments", ctypes.c_uint64 * 6),
     ]
     number: int
+    instruction_pointer: int
     arguments: ctypes.Array[ctypes.c_uint64]
 
 
@@ -84,10 +95,8 @@ class _Program(ctypes.Structure):
     _fields_: ClassVar = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-class _Span(ctypes.Structure):
-    """struct iovec."""
-
-    _fields_: ClassVar = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+_Spans = ctypes.c_uint64 * 4
+"""Two of struct iovec: ours, and the other process's."""
 
 
 def _request(direction: int, number: int, size: int) -> int:
@@ -107,11 +116,10 @@ def _failed(what: str) -> OSError:
     return OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _syscall(name: str, *arguments: int | ctypes.c_void_p) -> int:
+def _syscall(name: str, first: int, second: int, third: int) -> int:
     if _MACHINE is None:
         raise OSError(errno.ENOSYS, f"{name}: no system call table for this machine")
-    converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    result: int = _libc.syscall(ctypes.c_long(getattr(_MACHINE, name)), *converted)
+    result: int = _libc.syscall(getattr(_MACHINE, name), first, second, third)
     if result < 0:
         raise _failed(name)
     return result
@@ -177,8 +185,8 @@ def install(code: bytes, *, wait_killable: bool = True) -> Listener:
     # Since 5.19: once a question is read, only a fatal signal takes it back.
     for flag in (_FILTER_FLAG_WAIT_KILLABLE_RECV, 0) if wait_killable else (0,):
         try:
-            pointer = ctypes.cast(ctypes.pointer(wanted), ctypes.c_void_p)
-            return Listener(_syscall("seccomp", _SECCOMP_SET_MODE_FILTER, _FILTER_FLAG_NEW_LISTENER | flag, pointer))
+            flags = _FILTER_FLAG_NEW_LISTENER | flag
+            return Listener(_syscall("seccomp", _SECCOMP_SET_MODE_FILTER, flags, ctypes.addressof(wanted)))
         except OSError as error:
             if error.errno != errno.EINVAL or not flag:
                 raise
@@ -191,43 +199,41 @@ def become_subreaper() -> None:
         raise _failed("PR_SET_CHILD_SUBREAPER")
 
 
-def _transfer(call: str, thread: int, address: int, buffer: ctypes.Array[ctypes.c_char], size: int) -> None:
-    local, remote = _Span(ctypes.addressof(buffer), size), _Span(address, size)
-    moved = getattr(_libc, call)(thread, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
-    if moved < 0:
-        raise _failed(call)
-    if moved != size:
-        raise OSError(errno.EFAULT, f"{call}: {os.strerror(errno.EFAULT)}")
-
-
-_libc.process_vm_readv.restype = _libc.process_vm_writev.restype = ctypes.c_ssize_t
-for _call in (_libc.process_vm_readv, _libc.process_vm_writev):
-    _call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
-
-
 def read_memory(thread: int, address: int, size: int) -> bytes:
     """Bytes of another process."""
     if size == 0:
         return b""
     buffer = ctypes.create_string_buffer(size)
-    _transfer("process_vm_readv", thread, address, buffer, size)
+    spans = _Spans(ctypes.addressof(buffer), size, address, size)
+    _check(_libc.process_vm_readv(thread, ctypes.byref(spans), 1, ctypes.byref(spans, 16), 1, 0), size)
     return buffer.raw
 
 
 def write_memory(thread: int, address: int, data: bytes) -> None:
     """Overwrite bytes of another process."""
-    if data:
-        _transfer("process_vm_writev", thread, address, ctypes.create_string_buffer(data, len(data)), len(data))
+    if not data:
+        return
+    size = len(data)
+    buffer = ctypes.create_string_buffer(data, size)
+    spans = _Spans(ctypes.addressof(buffer), size, address, size)
+    _check(_libc.process_vm_writev(thread, ctypes.byref(spans), 1, ctypes.byref(spans, 16), 1, 0), size)
+
+
+def _check(moved: int, wanted: int) -> None:
+    if moved < 0:
+        raise _failed("process_vm_readv or process_vm_writev")
+    if moved != wanted:
+        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
 
 
 def fetch_file(thread: int, fd: int) -> int:
     """A descriptor of our own for the open file behind ``fd`` of another thread's process."""
     try:
-        process = _syscall("pidfd_open", thread, _PIDFD_THREAD)
+        process = os.pidfd_open(thread, _PIDFD_THREAD)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        process = _syscall("pidfd_open", thread_group(thread), 0)  # before 6.9: leaders only
+        process = os.pidfd_open(thread_group(thread))  # before 6.9: leaders only
     try:
         return _syscall("pidfd_getfd", process, fd, 0)
     finally:

@@ -97,7 +97,8 @@ class Supervisor:
                     continue
                 return
             data = notification.data
-            question = Question(notification.id, notification.thread, data.number, tuple(data.arguments))
+            place, arguments = data.instruction_pointer, tuple(data.arguments)
+            question = Question(notification.id, notification.thread, data.number, place, arguments)
             answer = self._answer(question)
             if answer is Verdict.PROCEED:
                 self._listener.proceed(question.id)
@@ -172,7 +173,7 @@ class Supervisor:
             source = (source_host.removeprefix("::ffff:"), source_port)
             # A program may call connect again, to learn what became of a connection.
             if self._announced.put(number, (source, destination)) != (source, destination):
-                process = self._processes.of(question.thread)
+                process = self._processes.of(question)
                 self._policy.on_redirect(Redirect(source, host, destination.port, process))
         return -error
 
@@ -213,13 +214,13 @@ class Supervisor:
     # What is told
 
     def _refuse(self, question: Question, protocol: str, destination: Internet, reason: str) -> None:
-        process = self._processes.of(question.thread)
+        process = self._processes.of(question)
         host = self._responder.names.host(destination.host)
         self._policy.on_refused(Refused(protocol, host, destination.port, process, reason))
 
     def _refuse_once(self, question: Question, protocol: str, destination: Internet, reason: str) -> None:
         """As :meth:`_refuse`, once for each program and target."""
-        program = self._processes.of(question.thread).program
+        program = self._processes.of(question).program
         if not self._told.put((program, protocol, destination), value=True):
             self._refuse(question, protocol, destination, reason)
 
