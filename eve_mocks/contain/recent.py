@@ -40,9 +40,8 @@ class Recent[K: Hashable, V]:
         with self._lock:
             return self._entries.pop(key, None)
 
-    def clear(self) -> list[V]:
-        """Forget all; returns what there was."""
+    def take(self, fits: Callable[[V], bool]) -> list[V]:
+        """Remove the entries whose value fits; returns the values."""
         with self._lock:
-            values = list(self._entries.values())
-            self._entries.clear()
-        return values
+            keys = [key for key, value in self._entries.items() if fits(value)]
+            return [self._entries.pop(key) for key in keys]

@@ -31,6 +31,9 @@ class Sockets(Protocol):
     def release(self, question: Question) -> None:
         """The socket goes its own way from here: hold nothing that would keep it open."""
 
+    def vacate(self, port: int) -> None:
+        """A program wants this port: hold nothing that takes it."""
+
     def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:
         """Answer a socket(2)."""
 
@@ -59,6 +62,9 @@ class Fetched:
     def release(self, question: Question) -> None:
         pass
 
+    def vacate(self, port: int) -> None:
+        pass
+
     def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:
         with _socket(family, kind, protocol) as sock:
             self._listener.give(question.id, sock.fileno(), close_on_exec=bool(kind & socket.SOCK_CLOEXEC))
@@ -84,7 +90,8 @@ class Given:
         if not self._listener.is_waiting(question.id):
             raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         try:
-            return None if copy is None else copy.dup()
+            # Not copy.dup(): it would set the blocking mode, which the program's descriptor shares.
+            return None if copy is None else socket.socket(fileno=os.dup(copy.fileno()))
         except OSError:  # dropped by another thread in between
             return None
 
@@ -92,6 +99,11 @@ class Given:
         found = inode(question)
         copy = None if found is None else self._copies.pop(found)
         if copy is not None:
+            copy.close()
+
+    def vacate(self, port: int) -> None:
+        # Such as the one a program bound, closed and hands on, to have found a free port.
+        for copy in self._copies.take(lambda copy: copy.getsockname()[1] == port):
             copy.close()
 
     def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:

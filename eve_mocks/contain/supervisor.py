@@ -196,15 +196,12 @@ class Supervisor:
         return self._refuse_socket(question, f"IP protocol {protocol}", errno.EPROTONOSUPPORT)
 
     def _bind(self, question: Question) -> Answer:
-        """A port that the program chose must be free again as soon as the program closes its socket."""
+        """A port that a program chose must be free again as soon as its socket is closed."""
         _, address, length, *_ = question.arguments
         wanted = internet(read_memory(question.thread, address, min(length & 0xFFFFFFFF, 128)))
-        sock = self._sockets.borrow(question) if wanted and wanted.port else None
-        if sock is not None:
-            with sock:
-                is_datagram = sock.type is socket.SOCK_DGRAM
-            if is_datagram:
-                self._sockets.release(question)
+        if wanted is not None and wanted.port:
+            self._sockets.release(question)
+            self._sockets.vacate(wanted.port)
         return Verdict.PROCEED
 
     def _listen(self, question: Question) -> Answer:
