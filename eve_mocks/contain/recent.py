@@ -40,6 +40,12 @@ class Recent[K: Hashable, V]:
         with self._lock:
             return self._entries.pop(key, None)
 
+    def use[R](self, key: K, work: Callable[[V], R]) -> R | None:
+        """The result of ``work`` on an entry, which nobody removes meanwhile."""
+        with self._lock:
+            value = self._entries.get(key)
+            return None if value is None else work(value)
+
     def take(self, fits: Callable[[V], bool]) -> list[V]:
         """Remove the entries whose value fits; returns the values."""
         with self._lock:

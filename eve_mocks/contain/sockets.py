@@ -86,14 +86,13 @@ class Given:
 
     def borrow(self, question: Question) -> socket.socket | None:
         found = inode(question)
-        copy = None if found is None else self._copies.get(found)
+        fd = None if found is None else self._copies.use(found, lambda copy: os.dup(copy.fileno()))
         if not self._listener.is_waiting(question.id):
+            if fd is not None:
+                os.close(fd)
             raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
-        try:
-            # Not copy.dup(): it would set the blocking mode, which the program's descriptor shares.
-            return None if copy is None else socket.socket(fileno=os.dup(copy.fileno()))
-        except OSError:  # dropped by another thread in between
-            return None
+        # Not copy.dup(): it would set the blocking mode, which the program's descriptor shares.
+        return None if fd is None else socket.socket(fileno=fd)
 
     def release(self, question: Question) -> None:
         found = inode(question)
