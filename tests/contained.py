@@ -35,7 +35,7 @@ def deny(number: int) -> None:
     ]
     code = bpf.assemble(steps)
     text = ctypes.create_string_buffer(code, len(code))
-    program = seccomp._Program(len(code) // 8, ctypes.addressof(text))
+    program = (ctypes.c_uint64 * 2)(len(code) // 8, ctypes.addressof(text))  # struct sock_fprog
     libc = ctypes.CDLL(None, use_errno=True)
     assert libc.prctl(38, 1, 0, 0, 0) == 0
     assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0, os.strerror(ctypes.get_errno())

@@ -16,9 +16,13 @@ OK, BAD_FORMAT, NO_SUCH_NAME, NOT_IMPLEMENTED = 0, 1, 3, 4
 
 def query(name: str, kind: int = A, *, flags: int = 0x0100, klass: int = 1, extra: bytes = b"") -> bytes:
     labels = b"".join(bytes([len(label)]) + label for label in name.encode().split(b".") if label)
-    return struct.pack("!6H", 0x1234, flags, 1, 0, 0, 1 if extra else 0) + labels + b"\0" + struct.pack(
-        "!2H", kind, klass
-    ) + extra
+    return (
+        struct.pack("!6H", 0x1234, flags, 1, 0, 0, 1 if extra else 0)
+        + labels
+        + b"\0"
+        + struct.pack("!2H", kind, klass)
+        + extra
+    )
 
 
 def read(response: bytes) -> tuple[int, list[tuple[int, bytes]]]:
@@ -149,7 +153,9 @@ def test_any_bytes_are_survived(message):
     assert response is None or response[:2] == message[:2]
 
 
-KUBERNETES = "search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+KUBERNETES = (
+    "search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+)
 
 
 @pytest.mark.parametrize(

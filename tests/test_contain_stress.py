@@ -9,9 +9,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+import containment
 import pytest
 
-import containment
 from eve_mocks.contain.machine import this_machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is Linux's")
@@ -186,12 +186,14 @@ def test_orphans_are_reaped(tmp_path):
 
 DAEMON = """
     import os, socket, sys
-    path, wanted = sys.argv[1:]
+    reader, writer = os.pipe()
     if os.fork():
-        os._exit(0)
+        os.read(reader, 1)
+        {then}
     os.setsid()
-    ready = open(path, "w")
     socket.create_connection(("203.0.113.9", 80)).close()
+    os.write(writer, b"x")
+    ready = open(sys.argv[1], "w")
     sys.stdin.readline()
     results = []
     for call in (
@@ -208,21 +210,22 @@ DAEMON = """
 """
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["wrapper ends", "wrapper killed"])
-def test_what_outlives_the_wrapper_has_no_network(tmp_path, kill):
-    out, report = tmp_path / "out", tmp_path / "report"
-    script = textwrap.dedent(DAEMON)
-    if kill:
-        script = script.replace("if os.fork():\n    os._exit(0)\n", "")
-    command = [*containment.wrapper(report), sys.executable, "-c", script, str(out), "x"]
+@pytest.mark.parametrize(
+    ("then", "code"),
+    [("os._exit(0)", 0), ("os.kill(os.getppid(), 9); os._exit(0)", -signal.SIGKILL)],
+    ids=["wrapper ends", "wrapper killed"],
+)
+def test_what_outlives_the_wrapper_has_no_network(tmp_path, then, code):
+    out = tmp_path / "out"
     os.mkfifo(out)
-    with subprocess.Popen(command, env=containment.environment(), stdin=subprocess.PIPE, text=True) as wrapper:
-        results = out.open()
-        if kill:
-            while '"redirect"' not in (report.read_text() if report.exists() else ""):
-                os.sched_yield()
-            wrapper.kill()
-        assert wrapper.wait(30) == (-signal.SIGKILL if kill else 0)
+    script = textwrap.dedent(DAEMON).format(then=then)
+    command = [*containment.wrapper(tmp_path / "report"), sys.executable, "-c", script, str(out)]
+    environment = containment.environment()
+    with (
+        subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, text=True) as wrapper,
+        out.open() as results,
+    ):
+        assert wrapper.wait(30) == code
         wrapper.stdin.write("\n")
         wrapper.stdin.flush()
         assert results.read() == "38 38 38\n"  # ENOSYS
@@ -254,7 +257,10 @@ def test_what_cannot_be_contained_is_not_started(tmp_path, denied, reason):
 
 @pytest.mark.parametrize(
     ("prefix", "reason"),
-    [([], "inside another run"), (["env", "-u", "EVE_MOCKS_CONTAINED"], "inside another run, or another seccomp supervisor")],
+    [
+        ([], "inside another run"),
+        (["env", "-u", "EVE_MOCKS_CONTAINED"], "inside another run, or another seccomp supervisor"),
+    ],
     ids=["told by the environment", "found out"],
 )
 def test_a_run_in_a_run_is_noticed(tmp_path, prefix, reason):
@@ -268,17 +274,27 @@ def test_a_run_in_a_run_is_noticed(tmp_path, prefix, reason):
 @MODES
 def test_an_ordinary_user(tmp_path_factory, mode):
     """With a copy of the interpreter that others may read."""
-    with readable(tmp_path_factory) as (folder, interpreter):
+    with readable(tmp_path_factory) as (folder, interpreter, environment):
         report = folder / "report"
         code = (
             "import socket, os; s = socket.create_connection(('api.example', 80));"
             "s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n'); print(os.getuid(), s.makefile().read().split()[-1])"
         )
-        command = [interpreter, str(folder / "contained.py"), str(report), "--mode", mode, "--", interpreter, "-c", code]
+        command = [
+            interpreter,
+            str(folder / "contained.py"),
+            str(report),
+            "--mode",
+            mode,
+            "--",
+            interpreter,
+            "-c",
+            code,
+        ]
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
         done = subprocess.run(
             [*user, *command],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)},
+            env=environment,
             capture_output=True,
             text=True,
             timeout=60,
@@ -291,7 +307,7 @@ def test_an_ordinary_user(tmp_path_factory, mode):
 
 @ROOT_ONLY
 def test_a_program_that_hides_its_memory_reaches_nothing(tmp_path_factory):
-    with readable(tmp_path_factory) as (folder, interpreter):
+    with readable(tmp_path_factory) as (folder, interpreter, environment):
         report = folder / "report"
         code = (
             "import ctypes, socket\n"
@@ -301,7 +317,7 @@ def test_a_program_that_hides_its_memory_reaches_nothing(tmp_path_factory):
         command = [interpreter, str(folder / "contained.py"), str(report), "--", interpreter, "-c", code]
         done = subprocess.run(
             ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)},
+            env=environment,
             capture_output=True,
             text=True,
             timeout=60,
@@ -319,7 +335,9 @@ def readable(tmp_path_factory):
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
     try:
-        shutil.copytree(containment.ROOT / "eve_mocks", folder / "eve_mocks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            containment.ROOT / "eve_mocks", folder / "eve_mocks", ignore=shutil.ignore_patterns("__pycache__")
+        )
         shutil.copy(containment.WRAPPER, folder)
         prefix = Path(sys.base_prefix)
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -331,6 +349,10 @@ def readable(tmp_path_factory):
         (folder / "python" / "bin").mkdir()
         interpreter = folder / "python" / "bin" / version
         shutil.copy(os.path.realpath(sys.executable), interpreter)
-        yield folder, str(interpreter)
+        yield (
+            folder,
+            str(interpreter),
+            {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder / "python" / "lib")},
+        )
     finally:
         shutil.rmtree(folder)

@@ -29,8 +29,6 @@ class Question:
     place: int
     """The address of the instruction that made the call."""
     arguments: tuple[int, ...]
-    connected: int = 0
-    """The inode of a socket that was connected on the way to the answer."""
 
     @property
     def fd(self) -> int:

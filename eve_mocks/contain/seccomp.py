@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import select
 from typing import ClassVar
 
 from eve_mocks.contain.machine import this_machine
@@ -111,9 +112,9 @@ _ADDFD = _request(1, 3, ctypes.sizeof(_AddFd))
 _SET_FLAGS = _request(1, 4, 8)
 
 
-def _failed(what: str) -> OSError:
+def _failed() -> OSError:
     number = ctypes.get_errno()
-    return OSError(number, f"{what}: {os.strerror(number)}")
+    return OSError(number, os.strerror(number))
 
 
 def _syscall(name: str, first: int, second: int, third: int) -> int:
@@ -121,15 +122,17 @@ def _syscall(name: str, first: int, second: int, third: int) -> int:
         raise OSError(errno.ENOSYS, f"{name}: no system call table for this machine")
     result: int = _libc.syscall(getattr(_MACHINE, name), first, second, third)
     if result < 0:
-        raise _failed(name)
+        raise _failed()
     return result
 
 
 class Listener:
     """The descriptor through which the kernel asks about the calls of filtered programs."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, is_interruptible: bool) -> None:
         self._fd = fd
+        self.is_interruptible = is_interruptible
+        """Whether any signal takes a question back, for the call to be repeated, whatever has been done by then."""
         # Since 6.6: wake the program on this processor, at once. A hint, so an older kernel's EINVAL is no loss.
         _libc.ioctl(fd, _SET_FLAGS, ctypes.c_void_p(_USER_NOTIF_FD_SYNC_WAKE_UP))
 
@@ -145,7 +148,15 @@ class Listener:
         """Wait for the next question."""
         ctypes.memset(ctypes.byref(notification), 0, ctypes.sizeof(notification))  # RECV demands zeros
         if _libc.ioctl(self._fd, _RECV, ctypes.byref(notification)) < 0:
-            raise _failed("SECCOMP_IOCTL_NOTIF_RECV")
+            raise _failed()
+
+    def is_over(self) -> bool:
+        """Whether nobody is left who could ask."""
+        if self._fd < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
 
     def answer(self, question: int, result: int) -> bool:
         """Let the call return ``result``, or fail with ``-errno``. False if nobody waits for it any more."""
@@ -168,35 +179,39 @@ class Listener:
         if _libc.ioctl(self._fd, _ADDFD, ctypes.byref(wanted)) >= 0:
             return
         if ctypes.get_errno() != errno.EINVAL:
-            raise _failed("SECCOMP_IOCTL_NOTIF_ADDFD")
+            raise _failed()
         wanted.flags = 0  # before 5.14: in two steps
         copy = _libc.ioctl(self._fd, _ADDFD, ctypes.byref(wanted))
         if copy < 0:
-            raise _failed("SECCOMP_IOCTL_NOTIF_ADDFD")
+            raise _failed()
         self.answer(question, copy)
 
 
 def install(code: bytes, *, wait_killable: bool = True) -> Listener:
-    """Filter the calling thread, and all it will start. The other threads of this process stay as they are."""
+    """Filter the calling thread, and all it will start. The other threads of this process stay as they are.
+
+    ``wait_killable``: once a question is read, only a fatal signal takes it back; since 5.19, left out before.
+    """
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        raise _failed("PR_SET_NO_NEW_PRIVS")
+        raise _failed()
     text = ctypes.create_string_buffer(code, len(code))
     wanted = _Program(len(code) // 8, ctypes.addressof(text))
-    # Since 5.19: once a question is read, only a fatal signal takes it back.
     for flag in (_FILTER_FLAG_WAIT_KILLABLE_RECV, 0) if wait_killable else (0,):
         try:
             flags = _FILTER_FLAG_NEW_LISTENER | flag
-            return Listener(_syscall("seccomp", _SECCOMP_SET_MODE_FILTER, flags, ctypes.addressof(wanted)))
+            fd = _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, flags, ctypes.addressof(wanted))
         except OSError as error:
             if error.errno != errno.EINVAL or not flag:
                 raise
+        else:
+            return Listener(fd, is_interruptible=not flag)
     raise AssertionError
 
 
 def become_subreaper() -> None:
     """Adopt orphaned descendants, so that this process stays their ancestor."""
     if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise _failed("PR_SET_CHILD_SUBREAPER")
+        raise _failed()
 
 
 def read_memory(thread: int, address: int, size: int) -> bytes:
@@ -221,7 +236,7 @@ def write_memory(thread: int, address: int, data: bytes) -> None:
 
 def _check(moved: int, wanted: int) -> None:
     if moved < 0:
-        raise _failed("process_vm_readv or process_vm_writev")
+        raise _failed()
     if moved != wanted:
         raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
 

@@ -29,7 +29,10 @@ class Sockets(Protocol):
         """The open socket behind the question's descriptor, to be closed by the caller; None if out of reach."""
 
     def release(self, question: Question) -> None:
-        """The socket goes its own way from here: hold nothing that would keep it open."""
+        """The question's socket goes its own way from here: hold nothing that would keep it open."""
+
+    def forget(self, number: int) -> None:
+        """As :meth:`release`, by inode: a descriptor may be another socket's once the question is answered."""
 
     def vacate(self, port: int) -> None:
         """A program wants this port: hold nothing that takes it."""
@@ -60,6 +63,9 @@ class Fetched:
             return None
 
     def release(self, question: Question) -> None:
+        pass
+
+    def forget(self, number: int) -> None:
         pass
 
     def vacate(self, port: int) -> None:
@@ -96,7 +102,11 @@ class Given:
 
     def release(self, question: Question) -> None:
         found = inode(question)
-        copy = None if found is None else self._copies.pop(found)
+        if found is not None and self._listener.is_waiting(question.id):
+            self.forget(found)
+
+    def forget(self, number: int) -> None:
+        copy = self._copies.pop(number)
         if copy is not None:
             copy.close()
 

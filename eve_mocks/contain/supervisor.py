@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-import select
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -67,7 +66,6 @@ class Supervisor:
         self._processes = Processes()
         self._told: Recent[tuple[str, str, Internet], bool] = Recent(4096)
         self._announced: Recent[int, tuple[tuple[str, int], Internet]] = Recent(65536)
-        self._unheard: Recent[int, bool] = Recent(4096)
         datagrams = Datagrams(self._sockets, responder, self._refuse_once)
         self._datagrams = datagrams
         self._calls: dict[int, Callable[[Question], Answer]] = {
@@ -93,7 +91,7 @@ class Supervisor:
                 self._listener.receive(notification)
             except OSError as error:
                 # ENOENT: who asked is gone, or (since 6.11) all are.
-                if error.errno == errno.EINTR or (error.errno == errno.ENOENT and not self._are_all_gone()):
+                if error.errno == errno.EINTR or (error.errno == errno.ENOENT and not self._listener.is_over()):
                     continue
                 return
             data = notification.data
@@ -102,14 +100,8 @@ class Supervisor:
             answer = self._answer(question)
             if answer is Verdict.PROCEED:
                 self._listener.proceed(question.id)
-            elif isinstance(answer, int) and not self._listener.answer(question.id, answer) and question.connected:
-                # Before 5.19 any signal takes a question back; the program then repeats a call that is done.
-                self._unheard.put(question.connected, value=True)
-
-    def _are_all_gone(self) -> bool:
-        poll = select.poll()
-        poll.register(self._listener.fileno(), select.POLLIN)
-        return any(event & select.POLLHUP for _, event in poll.poll(0))
+            elif isinstance(answer, int):
+                self._listener.answer(question.id, answer)
 
     def _answer(self, question: Question) -> Answer:
         try:
@@ -135,13 +127,23 @@ class Supervisor:
             return Verdict.PROCEED
         sock = self._sockets.borrow(question)
         if sock is None:
-            return -errno.EISCONN if self._announced.get(inode(question) or 0) else -errno.ENETUNREACH
+            return self._connect_again(question)
         with sock:
             if sock.type is socket.SOCK_DGRAM:
                 return self._datagrams.connect(question, sock, sockaddr, destination)
             answer = self._connect_stream(question, sock, destination)
-        self._sockets.release(question)
-        return answer
+            self._sockets.forget(os.fstat(sock.fileno()).st_ino)
+            return answer
+
+    def _connect_again(self, question: Question) -> Answer:
+        """A socket that is out of reach was connected before, or never was ours to connect."""
+        is_connected = self._announced.get(inode(question) or 0) is not None
+        return -self._as_if_first(errno.EISCONN) if is_connected else -errno.ENETUNREACH
+
+    def _as_if_first(self, error: int) -> int:
+        """What connect said; what it said at first, if this may be the repetition of a call that a signal broke."""
+        first = {errno.EISCONN: 0, errno.EALREADY: errno.EINPROGRESS} if self._listener.is_interruptible else {}
+        return first.get(error, error)
 
     def _connect_elsewhere(self, question: Question, sockaddr: bytes) -> Answer:
         if is_name_service(sockaddr):
@@ -164,11 +166,8 @@ class Supervisor:
             self._refuse(question, "tcp", destination, "the proxy cannot be reached over IPv6")
             return -errno.ENETUNREACH
         number = os.fstat(sock.fileno()).st_ino
-        error = connect(sock, target)
-        if error in (errno.EISCONN, errno.EALREADY) and self._unheard.pop(number):
-            error = 0 if error == errno.EISCONN else errno.EINPROGRESS
+        error = self._as_if_first(connect(sock, target))
         if error in (0, errno.EINPROGRESS):
-            question.connected = number
             source_host, source_port, *_ = sock.getsockname()
             source = (source_host.removeprefix("::ffff:"), source_port)
             # A program may call connect again, to learn what became of a connection.
