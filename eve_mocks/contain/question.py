@@ -7,16 +7,14 @@ import enum
 
 
 class Verdict(enum.Enum):
-    """Answers that are not a result."""
+    """The answer that is not a result."""
 
     PROCEED = "proceed"
     """Let the kernel run the call as it is."""
-    ANSWERED = "answered"
-    """The answer was given together with a file."""
 
 
 type Answer = int | Verdict
-"""The call's result, a negative errno, or a verdict."""
+"""The call's result, a negative errno, or the verdict."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -35,7 +35,6 @@ _FILTER_FLAG_NEW_LISTENER = 1 << 3
 _FILTER_FLAG_WAIT_KILLABLE_RECV = 1 << 5
 _USER_NOTIF_FLAG_CONTINUE = 1
 _USER_NOTIF_FD_SYNC_WAKE_UP = 1
-_ADDFD_FLAG_SEND = 2
 _PIDFD_THREAD = os.O_EXCL
 
 
@@ -173,18 +172,13 @@ class Listener:
         """Whether the asking thread still waits, so that what was read by its number was its own."""
         return bool(_libc.ioctl(self._fd, _ID_VALID, ctypes.byref(ctypes.c_uint64(question))) == 0)
 
-    def give(self, question: int, fd: int, *, close_on_exec: bool) -> None:
-        """Put a copy of ``fd`` into the asking process and let its call return the copy's number."""
-        wanted = _AddFd(question, _ADDFD_FLAG_SEND, fd, 0, os.O_CLOEXEC if close_on_exec else 0)
-        if _libc.ioctl(self._fd, _ADDFD, ctypes.byref(wanted)) >= 0:
-            return
-        if ctypes.get_errno() != errno.EINVAL:
+    def put(self, question: int, fd: int, *, close_on_exec: bool) -> int:
+        """Put a copy of ``fd`` into the asking process; returns the copy's number there."""
+        wanted = _AddFd(question, 0, fd, 0, os.O_CLOEXEC if close_on_exec else 0)
+        number: int = _libc.ioctl(self._fd, _ADDFD, ctypes.byref(wanted))
+        if number < 0:
             raise _failed()
-        wanted.flags = 0  # before 5.14: in two steps
-        copy = _libc.ioctl(self._fd, _ADDFD, ctypes.byref(wanted))
-        if copy < 0:
-            raise _failed()
-        self.answer(question, copy)
+        return number
 
 
 def install(code: bytes, *, wait_killable: bool = True) -> Listener:

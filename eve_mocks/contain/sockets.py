@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from eve_mocks.contain import seccomp
 from eve_mocks.contain.filter import Mode
-from eve_mocks.contain.question import Answer, Verdict
 from eve_mocks.contain.recent import Recent
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ class Sockets(Protocol):
     def vacate(self, port: int) -> None:
         """A program wants this port: hold nothing that takes it."""
 
-    def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:
-        """Answer a socket(2)."""
+    def make(self, question: Question, family: int, kind: int, protocol: int) -> int:
+        """A new socket; returns its descriptor in the asking process."""
 
 
 def sockets(mode: Mode, listener: Listener) -> Sockets:
@@ -71,10 +70,10 @@ class Fetched:
     def vacate(self, port: int) -> None:
         pass
 
-    def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:
+    def make(self, question: Question, family: int, kind: int, protocol: int) -> int:
+        # Closed before the answer: the program may close its own at once and want the port again.
         with _socket(family, kind, protocol) as sock:
-            self._listener.give(question.id, sock.fileno(), close_on_exec=bool(kind & socket.SOCK_CLOEXEC))
-        return Verdict.ANSWERED
+            return self._listener.put(question.id, sock.fileno(), close_on_exec=bool(kind & socket.SOCK_CLOEXEC))
 
 
 class Given:
@@ -115,18 +114,15 @@ class Given:
         for copy in self._copies.take(lambda copy: copy.getsockname()[1] == port):
             copy.close()
 
-    def make(self, question: Question, family: int, kind: int, protocol: int) -> Answer:
+    def make(self, question: Question, family: int, kind: int, protocol: int) -> int:
         sock = _socket(family, kind, protocol)
-        # Before it is given: the program runs on at once.
         number = os.fstat(sock.fileno()).st_ino
         self._copies.put(number, sock)
         try:
-            self._listener.give(question.id, sock.fileno(), close_on_exec=bool(kind & socket.SOCK_CLOEXEC))
+            return self._listener.put(question.id, sock.fileno(), close_on_exec=bool(kind & socket.SOCK_CLOEXEC))
         except OSError:
-            self._copies.pop(number)
-            sock.close()
+            self.forget(number)
             raise
-        return Verdict.ANSWERED
 
 
 def inode(question: Question) -> int | None:

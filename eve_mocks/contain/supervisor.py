@@ -100,7 +100,7 @@ class Supervisor:
             answer = self._answer(question)
             if answer is Verdict.PROCEED:
                 self._listener.proceed(question.id)
-            elif isinstance(answer, int):
+            else:
                 self._listener.answer(question.id, answer)
 
     def _answer(self, question: Question) -> Answer:
