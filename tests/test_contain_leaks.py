@@ -110,7 +110,7 @@ ATTEMPTS = {
     "dns with a device": "UDP().sendmsg([Q], [(0, 8, struct.pack('=i8x', if_nametoindex('em0')))], 0, ('8.8.8.8', 53))",
     "a device for the socket": "s = UDP(); s.setsockopt(SOL_SOCKET, 25, b'em0'); s.sendto(b'x', ('203.0.113.9', 9))",
     "fast open": "socket().sendto(b'x', MSG_FASTOPEN, ('203.0.113.9', 443))",
-    "fast open at connect": "s = socket(); s.setsockopt(IPPROTO_TCP, 30, 1); s.connect(('203.0.113.9', 443)); s.send(b'x')",
+    "fast open at connect": "s = socket(); s.setsockopt(6, 30, 1); s.connect(('203.0.113.9', 443)); s.send(b'x')",
     "raw": "socket(AF_INET, SOCK_RAW, 253).sendto(b'x', ('203.0.113.9', 0))",
     "ping": "socket(AF_INET, SOCK_RAW, 1).sendto(bytes([8, 0, 247, 255, 0, 0, 0, 0]), ('203.0.113.9', 0))",
     "ping over IPv6": "socket(AF_INET6, SOCK_RAW, 58).sendto(bytes([128, 0, 0, 0, 0, 0, 0, 0]), ('2001:db8::9', 0))",

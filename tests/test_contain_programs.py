@@ -325,6 +325,26 @@ def test_a_static_program(run, tmp_path):
     assert [redirect.process.program for redirect in done.redirects] == ["static"]
 
 
+def test_a_resolver_that_compares_addresses(run, tmp_path):
+    """Musl sends to each server from one socket, and takes an answer only from where it sent to."""
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("no musl-gcc")
+    source = tmp_path / "musl.c"
+    source.write_text(r"""
+        #include <arpa/inet.h>
+        #include <netdb.h>
+        #include <stdio.h>
+        int main(void) {
+          struct addrinfo *found;
+          int code = getaddrinfo("api.example", "80", 0, &found);
+          if (code) return puts(gai_strerror(code)), 1;
+          return puts(inet_ntoa(((struct sockaddr_in *)found->ai_addr)->sin_addr)) < 0;
+        }""")
+    command = ["musl-gcc", "-O1", "-static", "-o", tmp_path / "musl", source]
+    containment.subprocess.run(command, check=True, timeout=60)
+    assert run(tmp_path / "musl").out == "198.18.0.1\n"
+
+
 # Native
 
 

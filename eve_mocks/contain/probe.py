@@ -47,13 +47,14 @@ def probe(environ: Mapping[str, str] = os.environ) -> Mode | Reason:
         return Reason(f"{sys.platform} has no seccomp", "run it in a Linux container")
     machine = this_machine()
     if machine is None:
-        return Reason(f"no system call table for {os.uname().machine}", f"use a machine of {' or '.join(MACHINES)}")
+        name = os.uname().machine + (" (32-bit)" if os.uname().machine in MACHINES else "")
+        return Reason(f"no system call table for {name}", f"use a machine of {' or '.join(MACHINES)}")
     if OUTER_RUN in environ:
         return Reason("inside another run", "none needed: the outer run contains this one")
-    return _yama(_YAMA, Path("/proc/self/status")) or _try(machine)
+    return yama(_YAMA, Path("/proc/self/status")) or _try(machine)
 
 
-def _yama(scope: Path, status: Path) -> Reason | None:
+def yama(scope: Path, status: Path) -> Reason | None:
     """Yama decides who may read another process's memory (Documentation/admin-guide/LSM/Yama.rst)."""
     try:
         level = int(scope.read_text())
@@ -96,7 +97,7 @@ def _try(machine: Machine) -> Mode | Reason:
     try:
         in_thread(ask)
     except OSError as error:
-        return _why_no_filter(error)
+        return why_no_filter(error)
     finally:
         judging.join()
     return verdicts[0]
@@ -133,7 +134,7 @@ def _examine(listener: seccomp.Listener, notification: seccomp.Notification) -> 
     return Mode.FETCH
 
 
-def _why_no_filter(error: OSError) -> Reason:
+def why_no_filter(error: OSError) -> Reason:
     match error.errno:
         case errno.EBUSY:
             return Reason("inside another run, or another seccomp supervisor", "none needed inside a run")
