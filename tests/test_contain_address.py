@@ -15,8 +15,6 @@ def v4(host, port, family=socket.AF_INET):
 def v6(host, port):
     address = socket.inet_pton(socket.AF_INET6, host)
     return struct.pack("=H", socket.AF_INET6) + struct.pack("!HI16sI", port, 0, address, 0)
-        "!HI16sI", port, 0, socket.inet_pton(socket.AF_INET6, host), 0
-    )
 
 
 def unix(path):
