@@ -46,6 +46,8 @@ class Report:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def __call__(self, record) -> None:
+        if isinstance(record, contain.Redirect) and record.host == "broken.example":
+            raise RuntimeError("a mistake")
         line = contain.encode(record) if not isinstance(record, dict) else json.dumps(record).encode() + b"\n"
         os.write(self.fd, line)
 

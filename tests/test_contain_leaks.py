@@ -201,8 +201,9 @@ def test_nothing_leaves_from_a_program(world, tmp_path, name):
 def test_a_child_in_a_namespace_of_its_own(world, tmp_path):
     code = "socket().connect(('203.0.113.9', 443))"
     world.seen()
-    contained(world, tmp_path, ["unshare", "-n", *attempt(code)])
+    done = contained(world, tmp_path, ["unshare", "-n", *attempt(code)], "--mode", "fetch")
     assert world.seen() == []
+    assert done.refusals == [("tcp", "203.0.113.9", 443)]
 
 
 RING = r"""

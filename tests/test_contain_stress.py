@@ -133,6 +133,24 @@ def test_more_lookups_than_copies_are_kept(tmp_path, mode):
     assert done.out == "127.0.0.1\n", done.err
 
 
+@MODES
+def test_a_mistake_of_ours_fails_one_call(tmp_path, mode):
+    done = python(
+        tmp_path,
+        """
+        import socket
+        for host in ["broken.example", "whole.example"] * 10:
+            with socket.socket() as s:
+                print(s.connect_ex((host, 80)), end=" ")
+        """,
+        "--mode",
+        mode,
+    )
+    assert done.out == "1 0 " * 10, done.err  # EPERM
+    assert done.targets == [("whole.example", 80)] * 10
+    assert [refused.reason for refused in done.refused] == ["eve-mocks failed: RuntimeError('a mistake')"]
+
+
 ORPHANS = """
     import os, sys, time
     for _ in range(20):

@@ -125,6 +125,7 @@ def _examine(listener: seccomp.Listener, notification: seccomp.Notification) -> 
         os.readlink(f"/proc/{thread}/fd/{listener.fileno()}")  # noqa: PTH115 - not a path to follow
     except OSError as error:
         return Reason(f"a program's memory may not be read ({error.strerror})", "allow process_vm_readv and ptrace")
+    listener.put(notification.id, listener.fileno(), close_on_exec=True)
     try:
         os.close(seccomp.fetch_file(thread, listener.fileno()))
     except OSError as error:

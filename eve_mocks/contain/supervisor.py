@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 THREADS = 4
 
 _ICMP = (1, 58)
+_LARGEST_ERRNO = 4096
+_NOWHERE = Internet("", 0)
 _FAMILIES = {17: "packet", 31: "bluetooth", 40: "vsock"}
 
 
@@ -104,15 +106,25 @@ class Supervisor:
                 self._listener.answer(question.id, answer)
 
     def _answer(self, question: Question) -> Answer:
+        """Any mistake of ours, or of whom we tell, must fail the call, and only this call."""
+        try:
+            return self._judge(question)
+        except OSError as error:
+            return -error.errno if error.errno and 0 < error.errno < _LARGEST_ERRNO else -errno.EPERM
+        except Exception:  # noqa: BLE001 - see above
+            return -errno.EPERM
+
+    def _judge(self, question: Question) -> Answer:
         try:
             return self._calls[question.number](question)
-        except OSError as error:
-            if error.errno == errno.EPERM:
-                reason = "the program does not let its memory and files be read"
-                self._refuse_once(question, "unknown", Internet("", 0), reason)
-            return -(error.errno or errno.EPERM)
-        except Exception:  # noqa: BLE001 - any mistake of ours must fail the call, and only this call
-            return -errno.EPERM
+        except PermissionError:
+            self._refuse_once(question, "unknown", _NOWHERE, "the program does not let its memory and files be read")
+            raise
+        except OSError:  # the program is gone, or gave a bad pointer, or too many files are open
+            raise
+        except Exception as error:
+            self._refuse_once(question, "unknown", _NOWHERE, f"eve-mocks failed: {error!r}")
+            raise
 
     # TCP
 
@@ -167,6 +179,8 @@ class Supervisor:
             return -errno.ENETUNREACH
         number = os.fstat(sock.fileno()).st_ino
         error = self._as_if_first(connect(sock, target))
+        if error in (errno.ECONNREFUSED, errno.ENETUNREACH):
+            self._refuse(question, "tcp", destination, "the proxy cannot be reached from there")
         if error in (0, errno.EINPROGRESS):
             source_host, source_port, *_ = sock.getsockname()
             source = (source_host.removeprefix("::ffff:"), source_port)
@@ -221,5 +235,5 @@ class Supervisor:
             self._refuse(question, protocol, destination, reason)
 
     def _refuse_socket(self, question: Question, protocol: str, error: int) -> int:
-        self._refuse_once(question, protocol, Internet("", 0), "no socket of this kind may be made")
+        self._refuse_once(question, protocol, _NOWHERE, "no socket of this kind may be made")
         return -error
