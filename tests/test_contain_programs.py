@@ -261,12 +261,18 @@ def test_several_questions_at_once(run, tmp_path):
             printf(" %ld %s", n, inet_ntoa(from.sin_addr));
           }
           to.sin_port = htons(443);
-          printf(" %d\n", sendmmsg(s, m, 2, 0));
+          printf(" %d", sendmmsg(s, m, 2, 0));
+          struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(9)};
+          here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+          m[0].msg_hdr.msg_name = &here;
+          to.sin_port = htons(444);
+          printf(" %d", sendmmsg(s, m, 2, 0));
+          printf(" %d\n", sendmmsg(s, m, 1, 0));
         }""")
     assert_compiled(source, tmp_path / "many")
     done = run(tmp_path / "many")
-    assert done.out == "2 29 29 45 9.9.9.9 45 9.9.9.9 -1\n", done.err
-    assert done.refusals == [("udp", "9.9.9.9", 443)]
+    assert done.out == "2 29 29 45 9.9.9.9 45 9.9.9.9 -1 -1 1\n", done.err
+    assert done.refusals == [("udp", "9.9.9.9", 443), ("udp", "9.9.9.9", 444)]
 
 
 def assert_compiled(source, program, *options):

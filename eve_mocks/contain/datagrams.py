@@ -69,9 +69,9 @@ class Datagrams:
         for place in range(0, len(headers), message.STRIDE):
             header = headers[place : place + message.SIZE]
             answer = self._send_message(question, Message.unpack(question.thread, vector + place, header))
-            if answer is Verdict.PROCEED and sent == 0 and place == 0:
-                native = self._are_native(question, vector, headers)
-                return Verdict.PROCEED if native else -errno.ENETUNREACH
+            if answer is Verdict.PROCEED and not sent:  # the kernel takes all of them, or none
+                foreign = self._foreign(question, vector, headers)
+                return Verdict.PROCEED if foreign is None else self._refused(question, foreign)
             if not isinstance(answer, int) or answer < 0:
                 return sent or answer  # the program comes again for the rest
             length_at = vector + place + message.SIZE
@@ -104,14 +104,14 @@ class Datagrams:
             return self._refused(question, internet(sockaddr, sending=True) or Internet("", 0))
         return self._send(question, sockaddr, wanted.data)
 
-    def _are_native(self, question: Question, vector: int, headers: bytes) -> bool:
+    def _foreign(self, question: Question, vector: int, headers: bytes) -> Internet | None:
+        """The first destination that is not for the kernel to send to."""
         for place in range(0, len(headers), message.STRIDE):
             wanted = Message.unpack(question.thread, vector + place, headers[place : place + message.SIZE])
-            destination = internet(wanted.sockaddr(), sending=True)
-            is_native = destination is None or destination.is_native
-            if not is_native or wanted.device() not in (0, self._loopback_device):
-                return False
-        return True
+            destination = internet(wanted.sockaddr(), sending=True) or Internet("127.0.0.1", 0)
+            if not destination.is_native or wanted.device() not in (0, self._loopback_device):
+                return destination
+        return None
 
     def _send(self, question: Question, sockaddr: bytes, data: Callable[[], bytes]) -> Answer:
         destination = internet(sockaddr, sending=True)
