@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -59,17 +60,22 @@ def read(report, run):
     return run
 
 
-def contained(folder, command, *options, timeout=30, **how):
-    """Run a command to its end."""
+def contained(folder, command, *options, timeout=30, prefix=(), **how):
+    """Run a command to its end; ``prefix`` starts the wrapper."""
     report = folder / "report.jsonl"
     report.unlink(missing_ok=True)
-    done = subprocess.run(
-        [*wrapper(report, *options), *map(str, command)],
+    with subprocess.Popen(
+        [*prefix, *wrapper(report, *options), *map(str, command)],
         env=environment(**how.pop("env", {})),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=timeout,
-        check=False,
+        process_group=0,
         **how,
-    )
-    return read(report, Run(done.returncode, done.stdout, done.stderr))
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the command with its wrapper
+            raise
+    return read(report, Run(process.returncode, out, err))

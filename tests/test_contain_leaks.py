@@ -155,16 +155,7 @@ def test_nothing_leaves(world, tmp_path, name, mode):
 
 def contained(world, folder, command, *options):
     """As containment.contained, in the namespace."""
-    report = folder / "report.jsonl"
-    done = subprocess.run(
-        [*world.prefix, *containment.wrapper(report, *options), *command],
-        env=containment.environment(),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    return containment.read(report, containment.Run(done.returncode, done.stdout, done.stderr))
+    return containment.contained(folder, command, *options, prefix=world.prefix)
 
 
 PROGRAMS = {
