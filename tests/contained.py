@@ -13,13 +13,13 @@ import errno
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
 
 from eve_mocks import contain
 from eve_mocks.contain import filter as bpf
 from eve_mocks.contain import launch, seccomp
+from eve_mocks.ports import SERVER_FIRST
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nredirect\n"
 
@@ -98,11 +98,16 @@ def main() -> int:
         proxy6=listeners[1].getsockname()[:2],
         on_redirect=report,
         on_refused=report,
-        refuses=contain.server_speaks_first,
+        known=listeners[0].getsockname()[:2],
+        refuses=lambda _host, port: port in SERVER_FIRST,
     )
-    environment = {**os.environ, contain.OUTER_RUN: "1"}
-    started = contain.start(lambda: subprocess.Popen(options.command, env=environment), mode=mode, policy=policy)
-    code = started.process.wait()
+
+    def spawn() -> int:
+        known = f"{listeners[0].getsockname()[1]}"
+        return os.posix_spawnp(options.command[0], options.command, os.environ | {"KNOWN_PORT": known})
+
+    started = contain.start(spawn, mode=mode, policy=policy)
+    code = os.waitstatus_to_exitcode(os.waitpid(started.pid, 0)[1])
     started.close()
     return code if code >= 0 else 128 - code
 

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from eve_mocks.contain.address import Internet, internet, is_name_service, server_speaks_first
+from eve_mocks.contain.address import Internet, internet, is_name_service
 
 
 def v4(host, port, family=socket.AF_INET):
@@ -82,8 +82,3 @@ def test_native(sockaddr, native):
 )
 def test_name_services(sockaddr, expected):
     assert is_name_service(sockaddr) is expected
-
-
-@pytest.mark.parametrize(("port", "expected"), [(22, True), (25, True), (3306, True), (443, False), (465, False)])
-def test_server_speaks_first(port, expected):
-    assert server_speaks_first("any", port) is expected

@@ -93,6 +93,23 @@ def test_a_name_is_known_at_connect(python):
     assert done.targets == [("nowhere.example.invalid", 443), ("other.example", 8443)]
 
 
+def test_who_asks_the_proxy_knowingly_is_told(python):
+    done = python("""
+        port = int(os.environ["KNOWN_PORT"])
+        s = create_connection(("127.0.0.1", port))
+        s.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
+        print(port, s.makefile().read().splitlines()[-1])
+        datagrams = socket(type=SOCK_DGRAM)
+        datagrams.connect(("127.0.0.1", port))
+        assert datagrams.getpeername()[1] == port
+    """)
+    assert done.code == 0, done.err
+    port, answer = done.out.split()
+    assert answer == "redirect"
+    assert done.targets == [("127.0.0.1", int(port))]
+    assert done.redirects[0].process.program == INTERPRETER
+
+
 def test_connecting_without_waiting(python):
     done = python("""
         s = socket(); s.setblocking(False)

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from eve_mocks.contain.arrivals import Arrivals
 from eve_mocks.contain.recent import Recent
-from eve_mocks.contain.records import Process, Redirect, Refused, decode, encode
+from eve_mocks.proxy.arrivals import Arrivals
+from eve_mocks.records import Process, Redirect, Refused, decode, encode
 
 SOURCE = ("127.0.0.1", 40000)
 

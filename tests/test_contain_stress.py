@@ -273,19 +273,12 @@ def test_what_cannot_be_contained_is_not_started(tmp_path, denied, reason):
     assert done.reason == f"{reason} (Operation not permitted)"
 
 
-@pytest.mark.parametrize(
-    ("prefix", "reason"),
-    [
-        ([], "inside another run"),
-        (["env", "-u", "EVE_MOCKS_CONTAINED"], "inside another run, or another seccomp supervisor"),
-    ],
-    ids=["told by the environment", "found out"],
-)
-def test_a_run_in_a_run_is_noticed(tmp_path, prefix, reason):
+def test_a_run_in_a_run_is_noticed(tmp_path):
     inner = tmp_path / "inner"
-    done = containment.contained(tmp_path, [*prefix, *containment.wrapper(inner), "true"])
+    done = containment.contained(tmp_path, [*containment.wrapper(inner), "true"])
     assert done.code == 125
-    assert containment.read(inner, containment.Run(0, "", "")).reason == reason
+    found = containment.read(inner, containment.Run(0, "", ""))
+    assert found.reason == "inside another run, or another seccomp supervisor"
 
 
 @ROOT_ONLY

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import socket
 import struct
+from typing import NamedTuple
 
 DNS_PORT = 53
 _MAPPED = bytes(10) + b"\xff\xff"
 """How the IPv6 address of an IPv4 one begins (RFC 4291, 2.5.5.2)."""
 
-_SERVER_SPEAKS_FIRST = frozenset({21, 22, 23, 25, 110, 119, 143, 587, 3306, 4190, 5900})
-"""FTP, SSH, Telnet, SMTP, POP3, NNTP, IMAP, submission, MySQL, ManageSieve, VNC.
-
-Their clients wait for a greeting: nothing tells the proxy what is wanted, so they are refused at connect. On the
-ports of their TLS variants (465, 993, 995) the client speaks first.
-"""
-
-
-def server_speaks_first(_host: str, port: int) -> bool:
-    """Whether a connection to this port can only be judged by its port."""
-    return port in _SERVER_SPEAKS_FIRST
-
-
 _NAME_SERVICES = ("/nscd/socket", "/io.systemd.Resolve", "/avahi-daemon/socket")
 """Sockets of daemons that look names up outside: nscd, systemd-resolved, Avahi."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Internet:
+class Internet(NamedTuple):
     """An internet address and port; an IPv4 address mapped into IPv6 counts as what it is."""
 
     host: str

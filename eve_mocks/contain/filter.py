@@ -7,11 +7,10 @@ a pointer (``connect``, ``sendmsg``) has to be asked about, and calls that no pr
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import errno
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,22 +57,19 @@ class Test(enum.IntEnum):
     ANY_BIT = 0x45
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """Load the 32-bit word at an offset of struct seccomp_data."""
 
     offset: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(NamedTuple):
     """Keep only these bits of what is loaded."""
 
     bits: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(NamedTuple):
     """Go on at a label if the test holds, at another if not; None is the next step."""
 
     test: Test
@@ -82,15 +78,13 @@ class Jump:
     otherwise: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Return:
+class Return(NamedTuple):
     """End with this verdict."""
 
     verdict: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A place to jump to."""
 
     name: str

@@ -20,15 +20,14 @@ from eve_mocks.contain.responder import Responder
 from eve_mocks.contain.supervisor import Policy, Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from subprocess import Popen
+    from collections.abc import Callable, Collection
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Contained:
     """A command that runs contained. Closing it ends the network of what is left of it."""
 
-    process: Popen[bytes]
+    pid: int
     listener: seccomp.Listener
     responder: Responder
 
@@ -37,10 +36,8 @@ class Contained:
         self.responder.close()
 
 
-def start(
-    spawn: Callable[[], Popen[bytes]], *, mode: bpf.Mode, policy: Policy, siblings: Iterable[Popen[bytes]] = ()
-) -> Contained:
-    """Call ``spawn`` in a filtered thread; what it starts is contained. What it raises is raised here.
+def start(spawn: Callable[[], int], *, mode: bpf.Mode, policy: Policy, siblings: Collection[int] = ()) -> Contained:
+    """Call ``spawn`` in a filtered thread; the process that it starts and names is contained. It may raise.
 
     ``spawn`` must do no more than that: its own calls wait for a supervisor that starts when it is done.
 
@@ -54,7 +51,7 @@ def start(
     responder = Responder()
     code = bpf.assemble(bpf.program(machine, mode))
 
-    def launch() -> tuple[Popen[bytes], seccomp.Listener]:
+    def launch() -> tuple[int, seccomp.Listener]:
         listener = seccomp.install(code)
         try:
             return spawn(), listener
@@ -64,14 +61,14 @@ def start(
 
     responder.start()
     try:
-        process, listener = in_thread(launch)
+        pid, listener = in_thread(launch)
     except BaseException:
         responder.close()
         raise
     # From this thread: those that the filtered one starts are filtered too, and would wait for themselves.
     Supervisor(listener, machine, mode, policy, responder).start()
-    threading.Thread(target=_reap, args=((process, *siblings),), name="reaper", daemon=True).start()
-    return Contained(process=process, listener=listener, responder=responder)
+    threading.Thread(target=_reap, args=({pid, *siblings},), name="reaper", daemon=True).start()
+    return Contained(pid=pid, listener=listener, responder=responder)
 
 
 def in_thread[T](work: Callable[[], T]) -> T:
@@ -93,19 +90,9 @@ def in_thread[T](work: Callable[[], T]) -> T:
     return results[0]
 
 
-def _reap(own: tuple[Popen[bytes], ...]) -> None:
-    """Take each child that ended off the process table; the status of ``own`` ones stays with their objects."""
-    processes = {process.pid: process for process in own}
-    while True:
-        try:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        except ChildProcessError:
-            return
-        if ended is None:
-            continue
-        process = processes.get(ended.si_pid)
-        if process is not None:
-            process.poll()
-        else:
-            with contextlib.suppress(ChildProcessError):
+def _reap(own: Collection[int]) -> None:
+    """Take the orphans that end off the process table, until one of the ``own`` processes ends: then all is over."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)) is None or ended.si_pid not in own:
+            if ended is not None:
                 os.waitpid(ended.si_pid, os.WNOHANG)

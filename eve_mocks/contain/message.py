@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import socket
 import struct
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from eve_mocks.contain.seccomp import read_memory, write_memory
 
@@ -28,8 +27,7 @@ IPPROTO_IP, IP_PKTINFO = 0, 8
 IPPROTO_IPV6, IPV6_PKTINFO = 41, 50
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """Where the parts of a message lie in the memory of ``thread``."""
 
     thread: int

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import select
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.contain import filter as bpf
 from eve_mocks.contain import seccomp
@@ -18,20 +17,14 @@ from eve_mocks.contain.launch import in_thread
 from eve_mocks.contain.machine import MACHINES, this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eve_mocks.contain.machine import Machine
-
-OUTER_RUN = "EVE_MOCKS_CONTAINED"
-"""Set in the environment of a contained command, so that a run inside it can say what it is inside of."""
 
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 _CAP_SYS_PTRACE = 1 << 19
 _PATIENCE_MS = 2000
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why nothing can be contained here, in words for the summary line, and what would change it."""
 
     text: str
@@ -41,7 +34,7 @@ class Reason:
         return self.text
 
 
-def probe(environ: Mapping[str, str] = os.environ) -> Mode | Reason:
+def probe() -> Mode | Reason:
     """The mode in which programs can be contained here, or the reason why they cannot."""
     if sys.platform != "linux":
         return Reason(f"{sys.platform} has no seccomp", "run it in a Linux container")
@@ -49,8 +42,6 @@ def probe(environ: Mapping[str, str] = os.environ) -> Mode | Reason:
     if machine is None:
         name = os.uname().machine + (" (32-bit)" if os.uname().machine in MACHINES else "")
         return Reason(f"no system call table for {name}", f"use a machine of {' or '.join(MACHINES)}")
-    if OUTER_RUN in environ:
-        return Reason("inside another run", "none needed: the outer run contains this one")
     return yama(_YAMA, Path("/proc/self/status")) or _try(machine)
 
 
@@ -138,7 +129,7 @@ def _examine(listener: seccomp.Listener, notification: seccomp.Notification) -> 
 def why_no_filter(error: OSError) -> Reason:
     match error.errno:
         case errno.EBUSY:
-            return Reason("inside another run, or another seccomp supervisor", "none needed inside a run")
+            return Reason("inside another run, or another seccomp supervisor", "use it outside of that")
         case errno.EINVAL | errno.ENOSYS:
             return Reason(
                 f"Linux {os.uname().release} is too old, or has no seccomp listener", "use Linux 5.9 or later"

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eve_mocks.contain.recent import Recent
-from eve_mocks.contain.records import Process
 from eve_mocks.contain.seccomp import thread_group
+from eve_mocks.records import Process
 
 if TYPE_CHECKING:
     from eve_mocks.contain.question import Question
 
 SESSION_VARIABLE = b"EVE_MOCKS_SESSION="
 _FRESH_SECONDS = 2.0
+_LONGEST_SESSION = 1024
 
 
 class Processes:
@@ -56,7 +57,7 @@ def _read(thread: int) -> Process:
     except OSError:
         variables = []
     sessions = (v.removeprefix(SESSION_VARIABLE) for v in variables if v.startswith(SESSION_VARIABLE))
-    session = next(sessions, b"").decode(errors="replace")
+    session = next(sessions, b"")[:_LONGEST_SESSION].decode(errors="replace")
     return Process(pid, program, session or None)
 
 

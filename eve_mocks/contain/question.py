@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
+from typing import NamedTuple
 
 
 class Verdict(enum.Enum):
@@ -17,8 +17,7 @@ type Answer = int | Verdict
 """The call's result, a negative errno, or the verdict."""
 
 
-@dataclasses.dataclass(slots=True)
-class Question:
+class Question(NamedTuple):
     """A call of a contained thread."""
 
     id: int

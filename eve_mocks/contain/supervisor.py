@@ -23,9 +23,9 @@ from eve_mocks.contain.datagrams import Datagrams
 from eve_mocks.contain.processes import Processes
 from eve_mocks.contain.question import Answer, Question, Verdict
 from eve_mocks.contain.recent import Recent
-from eve_mocks.contain.records import Redirect, Refused
 from eve_mocks.contain.seccomp import Notification, read_memory
 from eve_mocks.contain.sockets import connect, inode, only_v6, sockets
+from eve_mocks.records import Redirect, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,8 @@ class Policy:
     proxy4: tuple[str, int]
     proxy6: tuple[str, int] | None
     """For sockets that can reach nothing but IPv6; without one they are refused."""
+    known: tuple[str, int]
+    """Where programs ask the proxy by its own address: announced too, so that it knows who asks."""
     on_redirect: Callable[[Redirect], object]
     on_refused: Callable[[Refused], object]
     refuses: Callable[[str, int], bool]
@@ -63,6 +65,7 @@ class Supervisor:
     ) -> None:
         self._listener = listener
         self._policy = policy
+        self._known = Internet(*policy.known)
         self._responder = responder
         self._sockets = sockets(mode, listener)
         self._processes = Processes()
@@ -134,14 +137,16 @@ class Supervisor:
         destination = internet(sockaddr)
         if destination is None:
             return self._connect_elsewhere(question, sockaddr)
-        if destination.is_native:
+        if destination.is_native and destination != self._known:
             self._sockets.release(question)
             return Verdict.PROCEED
         sock = self._sockets.borrow(question)
         if sock is None:
-            return self._connect_again(question)
+            return Verdict.PROCEED if destination.is_native else self._connect_again(question)
         with sock:
             if sock.type is socket.SOCK_DGRAM:
+                if destination.is_native:
+                    return Verdict.PROCEED
                 return self._datagrams.connect(question, sock, sockaddr, destination)
             answer = self._connect_stream(question, sock, destination)
             self._sockets.forget(os.fstat(sock.fileno()).st_ino)

@@ -12,7 +12,7 @@ import collections
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eve_mocks.contain.records import Redirect
+    from eve_mocks.records import Redirect
 
 MOST = 65536
 
@@ -33,7 +33,7 @@ class Arrivals:
         if len(self._announced) > MOST:
             del self._announced[next(iter(self._announced))]
 
-    async def meant(self, source: tuple[str, int], *, patience: float = 1.0) -> Redirect | None:
+    async def meant(self, source: tuple[str, int], *, patience: float = 5.0) -> Redirect | None:
         """The announcement of the connection that came from ``source``; None if there is none in time."""
         announced = self._announced.get(source)
         if announced:
@@ -43,9 +43,9 @@ class Arrivals:
             return redirect
         waiting = self._waiting[source] = asyncio.get_running_loop().create_future()
         try:
-            return await asyncio.wait_for(waiting, patience)
-        except TimeoutError:
-            return None
+            await asyncio.wait([waiting], timeout=patience)
+            # After a loop that was busy for long, both may have come at once: what is there counts.
+            return waiting.result() if waiting.done() else None
         finally:
             if self._waiting.get(source) is waiting:
                 del self._waiting[source]

@@ -5,13 +5,14 @@ Pure values with a line format of their own, so that they can cross a socket to 
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import Any
+from typing import Any, NamedTuple
+
+LONGEST = 65536
+"""Bytes of a record, more than any has: a name has 255, a session's id is cut."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """Who asked: process id, name of the program, and the value of ``EVE_MOCKS_SESSION`` in its environment."""
 
     pid: int
@@ -22,8 +23,7 @@ class Process:
         return {"pid": self.pid, "program": self.program, "session": self.session}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """A TCP connection that arrives at the proxy from ``source`` and was meant for ``host`` and ``port``.
 
     ``source`` is the peer's address as the proxy's listener sees it. ``host`` is the name that was looked up, or
@@ -40,8 +40,7 @@ class Redirect:
         return {"redirect": {"source": self.source, "host": self.host, "port": self.port, "process": process}}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """An attempt that ended in the kernel. ``host`` is empty and ``port`` 0 where a socket could not even be made."""
 
     protocol: str
