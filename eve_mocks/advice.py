@@ -29,6 +29,11 @@ MCP_METHOD = re.compile(
 )
 
 
+def entry_line(folder: str, name: str, kind: str, url: str) -> str:
+    """The file and the text of an ``allow`` or ``block`` entry."""
+    return f'{folder}/{name}.yaml: {{kind: {kind}, url: "{url}", why: "…"}}'
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """The mock, or the allow entry, of what was blocked."""
@@ -45,7 +50,7 @@ class Suggestion:
 
     def allow_line(self, folder: str) -> str:
         """The file and the text that let it through."""
-        return f'{folder}/{self.name}.yaml: {{kind: allow, url: "{self.url}", why: "…"}}'
+        return entry_line(folder, self.name, "allow", self.url)
 
     def fix(self, folder: str) -> str:
         return f"Mock it: {self.command}\nOr allow it, in {self.allow_line(folder)}"
@@ -74,6 +79,15 @@ class Advisor:
             if len(self._suggestions) < _MAX_SUGGESTIONS:
                 self._suggestions[url] = known
         return known
+
+    def raw(self, url: URL) -> str:
+        """What can be done about a connection, or an attempt at one, that is not HTTP."""
+        if url.port == 0:
+            return "Have the program do without it: only TCP can be mocked or allowed."
+        kind, scheme = ("block", "udp") if url.scheme == "udp" else ("allow", "tcp")
+        word = "Expect it to fail" if kind == "block" else "Allow it"
+        line = entry_line(self.folder, mock_name(url.host), kind, f"{scheme}://{url.authority}")
+        return f"{word}, in {line}\nOr have it use a server on this machine, which it may reach."
 
 
 def is_mcp(request: Request) -> bool:

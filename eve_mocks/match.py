@@ -18,13 +18,15 @@ from eve_mocks.errors import MockError, as_written
 from eve_mocks.model import URL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from urllib.parse import SplitResult
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PATH_SAFE = "/%:@!$&'()*+,;=-._~"
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+# What is not HTTP is named by protocol, host and port; it can be allowed or blocked as a whole.
+RAW = ("tcp", "udp")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _UNSEEN = re.compile(r"\A\s|\s\Z|[\x00-\x1f\x7f]")
 _HOST = re.compile(r"[a-z0-9_*.-]+|[0-9a-f:.]*:[0-9a-f:.]*")
@@ -144,6 +146,20 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback or (mapped or address).is_unspecified
 
 
+def _parse_raw(text: str) -> URL:
+    """Normalise ``tcp://host:port`` or ``udp://host:port``. Raises ``BadURL``."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise BadURL("its host or port cannot be read") from error
+    if not parts.hostname or not port:
+        raise BadURL("it needs a host and a port")
+    if parts.path not in ("", "/"):
+        raise BadURL("what is not HTTP has no path")
+    return URL(parts.scheme, normalise_host(parts.hostname), port, "/")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
     """What one ``url`` of a mock file claims: an origin and a path prefix that ends at a segment."""
@@ -176,8 +192,11 @@ class Claim:
         return path.removeprefix(self.prefix) or "/"
 
 
-def parse_claim(text: object) -> Claim:
-    """Read the ``url`` of a mock, an allow or a block. Raises ``MockError``."""
+def parse_claim(text: object, raw: Collection[str] = ()) -> Claim:
+    """Read the ``url`` of a mock, an allow or a block. Raises ``MockError``.
+
+    ``raw`` are the protocols beside HTTP that may be claimed: of ``RAW``.
+    """
     if not isinstance(text, str):
         raise MockError(
             f"url is {as_written(text)}, not text",
@@ -191,7 +210,8 @@ def parse_claim(text: object) -> Claim:
             fix=f"Write https://{text.lstrip('/')}",
         )
     try:
-        url = parse_url(text)
+        is_raw = text.partition("://")[0].lower() in RAW
+        url = _parse_raw(text) if is_raw else parse_url(text)
         parts = urlsplit(text)
     except BadURL as error:
         raise MockError(
@@ -199,6 +219,12 @@ def parse_claim(text: object) -> Claim:
             why="a mock claims an http(s) or ws(s) origin and a path prefix",
             fix="Write for example https://api.example.com/v1",
         ) from error
+    if is_raw and url.scheme not in raw:
+        raise MockError(
+            f"the url {text!r} is of a protocol that cannot be {'allowed' if raw else 'mocked'}",
+            why="no datagram leaves a contained command" if raw else "mocks answer HTTP; tcp can be allowed or blocked",
+            fix="Have the client use TCP, or write kind: block." if raw else "Write kind: allow, or kind: block.",
+        )
     for part, named, why in (
         ("@" in parts.netloc, "credentials", "a client's credentials travel in headers, never in what a mock claims"),
         (parts.fragment or text.endswith("#"), "a fragment", "clients never send a fragment"),

@@ -9,7 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from eve_mocks.errors import MockError
-from eve_mocks.match import Claim, parse_claim
+from eve_mocks.match import RAW, Claim, parse_claim
 from eve_mocks.model import URL, Mock, Passage
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Router:
         entries: list[Entry] = [*self.mocks, *self.passages]
         seen: dict[tuple[object, ...], Entry] = {}
         for entry in entries:
-            claim = parse_claim(entry.url)
+            claim = parse_claim(entry.url, raw=RAW if isinstance(entry, Passage) else ())
             key = (claim.url.scheme, claim.url.host, claim.url.port, claim.prefix, isinstance(entry, Passage))
             if key in seen:
                 raise _claimed_twice(entry, seen[key])
@@ -77,6 +77,15 @@ class Router:
         root = URL("https", host, port, "/")
         return found[0] if len(found) == 1 else self.resolve(root)
 
+    def raw(self, protocol: str, hosts: Iterable[str], port: int) -> Passage | None:
+        """The entry of a whole connection, whatever it speaks, to a machine that has these names."""
+        found = (self.resolve(URL(protocol, host, port, "/")) for host in hosts)
+        return next((entry for entry in found if isinstance(entry, Passage)), None)
+
+    def knows(self, host: str, port: int) -> bool:
+        """Whether any entry is about requests to a host, or some of them."""
+        return any(True for scheme in ("https", "http") for _ in self._candidates(scheme, host, port))
+
     def may_allow(self, scheme: str, host: str, port: int) -> bool:
         """Whether any path of an origin is allowed through."""
         return any(
@@ -86,8 +95,9 @@ class Router:
         )
 
     def allows(self) -> bool:
-        """Whether anything at all is allowed through."""
-        return any(passage.kind == "allow" for passage in self.passages)
+        """Whether any request at all is allowed through."""
+        allowed = (passage.url.lower() for passage in self.passages if passage.kind == "allow")
+        return any(not url.startswith(RAW) for url in allowed)
 
     def _candidates(self, scheme: str, host: str, port: int) -> Iterable[list[Route]]:
         exact = self._exact.get((scheme, host, port))

@@ -71,6 +71,8 @@ GOOD = {
         why: evals need a real model
         """,
     "a block": "{kind: block, url: 'wss://x.test', why: noise}",
+    "a connection": "{kind: allow, url: 'tcp://db.test:5432', why: fixtures}",
+    "a datagram": "{kind: block, url: 'udp://*.time.test:123/', why: noise}",
     "a wildcard": "{kind: http, url: 'https://*.x.test/v1'}",
     "described tools": """
         kind: mcp
@@ -103,6 +105,8 @@ BAD = {
     "credentials": "{kind: http, url: 'https://u:p@x.test'}",
     "a query": "{kind: http, url: 'https://x.test?a'}",
     "no reason": "{kind: allow, url: 'https://x.test'}",
+    "a connection without a port": "{kind: allow, url: 'tcp://db.test', why: fixtures}",
+    "a connection that is mocked": "{kind: http, url: 'tcp://db.test:5432'}",
     "a blank reason": "{kind: allow, url: 'https://x.test', why: ' '}",
     "a relative path": "{kind: http, url: 'https://x.test', routes: {a: {}}}",
     "a path with stars": "{kind: http, url: 'https://x.test', routes: {/a/*: {}}}",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eve_mocks.errors import MockError
 from eve_mocks.match import (
+    RAW,
     BadURL,
     did_you_mean,
     is_loopback,
@@ -19,6 +20,7 @@ from eve_mocks.match import (
     parse_claim,
     parse_url,
 )
+from eve_mocks.model import URL
 
 PAY = "https://api.pay.test/v1"
 
@@ -148,6 +150,8 @@ def test_what_is_not_a_url_is_refused(url: str) -> None:
         ("https://a.*.test/", "* in a place", "https://*.example.com/"),
         ("https://a*.test/", "* in a place", "https://*.example.com/"),
         ("https://*.*.test/", "* in a place", "https://*.example.com/"),
+        ("tcp://x.test:5432", "cannot be mocked", "kind: allow"),
+        ("UDP://x.test:53", "cannot be mocked", "kind: block"),
     ],
 )
 def test_a_claim_that_cannot_be_is_told(given: object, message: str, fix: str) -> None:
@@ -155,6 +159,34 @@ def test_a_claim_that_cannot_be_is_told(given: object, message: str, fix: str) -
         parse_claim(given)
     assert message in caught.value.message
     assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("given", "raw", "message", "fix"),
+    [
+        ("tcp://x.test", ("tcp",), "needs a host and a port", "https://"),
+        ("tcp://:5432", ("tcp",), "needs a host and a port", "https://"),
+        ("tcp://x.test:0", ("tcp",), "needs a host and a port", "https://"),
+        ("tcp://x.test:99999", ("tcp",), "cannot be read", "https://"),
+        ("tcp://x.test:5432/db", ("tcp",), "has no path", "https://"),
+        ("tcp://u:p@x.test:5432", ("tcp",), "credentials", "Write tcp://x.test:5432"),
+        ("tcp://127.0.0.1:5432", ("tcp",), "on this machine", "real service"),
+        ("tcp://*:5432", ("tcp",), "* in a place", "*.example.com"),
+        ("udp://x.test:53", ("tcp",), "cannot be allowed", "kind: block"),
+    ],
+)
+def test_a_claim_of_a_connection_that_cannot_be_is_told(
+    given: str, raw: tuple[str, ...], message: str, fix: str
+) -> None:
+    with pytest.raises(MockError) as caught:
+        parse_claim(given, raw=raw)
+    assert message in caught.value.message
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize("given", ["tcp://DB.test.:5432", "TCP://db.test:5432/"])
+def test_a_claim_of_a_connection(given: str) -> None:
+    assert parse_claim(given, raw=RAW).url == URL("tcp", "db.test", 5432, "/")
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,40 @@ def test_an_origin_may_be_allowed_in_part(origin: tuple[str, str, int], allowed:
     assert Router(MOCKS, PASSAGES).may_allow(*origin) is allowed
 
 
+RAW = Router(
+    [mock("https", "https://db.test:5432/")],
+    [
+        passage("allow", "db", "tcp://db.test:5432"),
+        passage("allow", "any", "tcp://*.wild.test:25"),
+        passage("block", "time", "udp://time.test:123"),
+        passage("allow", "web", "https://web.test/"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "hosts", "port", "name"),
+    [
+        ("tcp", ["db.test"], 5432, "db"),
+        ("tcp", ["192.0.2.1", "db.test"], 5432, "db"),
+        ("tcp", ["db.test"], 5433, None),
+        ("udp", ["db.test"], 5432, None),
+        ("tcp", ["a.wild.test"], 25, "any"),
+        ("tcp", ["wild.test"], 25, None),
+        ("udp", ["time.test"], 123, "time"),
+        ("tcp", ["web.test"], 443, None),
+    ],
+)
+def test_a_connection_is_claimed_as_a_whole(protocol: str, hosts: list[str], port: int, name: str | None) -> None:
+    found = RAW.raw(protocol, hosts, port)
+    assert (found.name if found else None) == name
+
+
+def test_a_connection_is_no_request() -> None:
+    assert RAW.may_allow("https", "db.test", 5432) is False
+    assert Router([], [passage("allow", "db", "TCP://db.test:5432")]).allows() is False
+
+
 def test_a_block_alone_allows_nothing() -> None:
     blocked = Router(MOCKS, [passage("block", "noise", "https://x.test/")])
     assert (blocked.allows(), blocked.may_allow("https", "x.test", 443)) == (False, False)

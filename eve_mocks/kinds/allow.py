@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eve_mocks.declared import Declared
 from eve_mocks.errors import Collecting, MockError
-from eve_mocks.match import parse_claim
+from eve_mocks.match import RAW, parse_claim
 from eve_mocks.model import Passage
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 type Word = Literal["allow", "block"]
 
+# What is not HTTP, and yet can be named: a datagram can be expected, and not let out.
+_RAW = {"allow": ("tcp",), "block": RAW}
 KEYS = ("kind", "url", "why")
 _WHY = "a reason is what tells a later reader whether the entry may go"
 
@@ -28,18 +30,21 @@ def from_document(kind: Word, name: str, document: Document) -> Passage:
     are_known = not mistakes.errors  # else a key that is missing may be the one that is misspelt
     if are_known or "url" in document:
         with mistakes:
-            _check_url(document.required("url", why=f"{kind} names one upstream", example="https://api.example.com/"))
+            url = document.required("url", why=f"{kind} names one upstream", example="https://api.example.com/")
+            _check_url(kind, url)
     if are_known or "why" in document:
         with mistakes:
             _check_why(document.required("why", why=_WHY, example="evals need a real model"))
     mistakes.tell()
-    url, why = document.value["url"], document.value["why"]
-    return Passage(kind=kind, name=name, url=url, why=why, file=document.file, line=document.line_of("url"))
+    given = document.value
+    return Passage(
+        kind=kind, name=name, url=given["url"], why=given["why"], file=document.file, line=document.line_of("url")
+    )
 
 
-def _check_url(url: Document) -> None:
+def _check_url(kind: Word, url: Document) -> None:
     with url.placing():
-        parse_claim(url.value)
+        parse_claim(url.value, raw=_RAW[kind])
 
 
 def _check_why(why: Document) -> None:
@@ -50,7 +55,7 @@ def _check_why(why: Document) -> None:
 class _Entry(Declared):
     def __init__(self, kind: Word, url: str, why: str) -> None:
         super().__init__()
-        parse_claim(url)
+        parse_claim(url, raw=_RAW[kind])
         if not isinstance(why, str) or not why.strip():
             raise MockError(f"{kind} has no reason", why=_WHY, fix=f'Write {kind}("{url}", why="…").')
         self._passage = Passage(kind=kind, name="", url=url, why=why)
