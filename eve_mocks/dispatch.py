@@ -53,7 +53,9 @@ def _nobody() -> Peer:
 class Exchange:
     """One request on its way to its ``Call``. ``response`` is None where the upstream is to be asked."""
 
-    def __init__(self, request: Request, *, session: str, record: Callable[[Call], None]) -> None:
+    def __init__(
+        self, request: Request, *, session: str, record: Callable[[Call], None], client: Peer | None = None
+    ) -> None:
         self.request = request
         self.response: Response | None = None
         self._record = record
@@ -74,6 +76,8 @@ class Exchange:
             request_bytes=len(request.body),
             response_bytes=0,
             agent=request.headers.get(AGENT_HEADER),
+            pid=client and client.pid,
+            program=client and client.program,
             request_headers=request.headers.pairs,
             request_body=request.body,
         )
@@ -137,17 +141,27 @@ class Dispatcher:
             return may_be_sign_in(request)
         return not isinstance(entry, Passage) and entry.reads_body(request)
 
-    def allowed(self, request: Request, passage: Passage, *, user: str | None = None) -> Exchange:
+    def allowed(
+        self, request: Request, passage: Passage, *, user: str | None = None, client: Peer | None = None
+    ) -> Exchange:
         """An exchange that the upstream will answer; the carrier calls ``finish``. Raises ``BadSession``."""
         session = self._session(request, user)
-        exchange = Exchange(request, session=session.id, record=self._record)
+        exchange = Exchange(request, session=session.id, record=self._record, client=client)
         exchange.note(outcome="allowed", target=passage.name, target_url=passage.url, kind="allow")
         return exchange
 
     async def answer(
-        self, request: Request, *, user: str | None = None, peer: Callable[[], Peer] = _nobody
+        self,
+        request: Request,
+        *,
+        user: str | None = None,
+        client: Peer | None = None,
+        peer: Callable[[], Peer] = _nobody,
     ) -> Exchange:
-        """Answer a request that stays here: mocked or blocked. ``user`` is the name in the proxy URL.
+        """Answer a request that stays here: mocked or blocked.
+
+        ``user`` is the session that the connection tells. ``client`` is who asks, as far as it is known; ``peer``
+        looks it up for a call that is blocked.
 
         The caller sends ``exchange.response`` and calls ``finish``. Where this coroutine is cancelled because the
         client hung up, the call is recorded here.
@@ -158,7 +172,7 @@ class Dispatcher:
             fix = f"Correct the {SESSION_HEADER} header, or the user name of the proxy URL."
             return self.refuse(request, status=400, reason="session", why=f"{error}.", fix=fix, peer=peer)
         clean = dataclasses.replace(request, headers=without_internal(request.headers))
-        exchange = Exchange(request, session=session.id, record=self._record)
+        exchange = Exchange(request, session=session.id, record=self._record, client=client)
         try:
             await self._answer(exchange, clean, session)
         except BaseException as error:
@@ -226,21 +240,37 @@ class Dispatcher:
         return exchange
 
     def refuse_connection(
-        self, url: URL, *, reason: str, why: str, fix: str, user: str | None = None, peer: Callable[[], Peer] = _nobody
+        self,
+        url: URL,
+        *,
+        reason: str,
+        why: str,
+        fix: str | None = None,
+        names: tuple[str, ...] = (),
+        user: str | None = None,
+        peer: Callable[[], Peer] = _nobody,
     ) -> None:
-        """Block and record a connection on which no request can be read; where it goes is all that is known of it."""
+        """Block and record a connection on which no request can be read; where it goes is all that is known of it.
+
+        ``names`` are other names of its host. Without a fix, it is to be let through as a whole.
+        """
         exchange = self.refuse(
             Request(method="CONNECT", target=url, headers=Headers()),
             reason=reason,
             why=why,
-            fix=fix,
+            fix=fix or self._advisor.raw(url),
             user=user,
             peer=peer,
         )
-        exchange.note(operation=f"CONNECT {url.authority}")
-        entry = self.router.only(url.host, url.port) or self._machinery.only(url.host, url.port)
+        exchange.note(operation=_attempt(url))
+        entry = (
+            self.router.raw("udp" if url.scheme == "udp" else "tcp", (url.host, *names), url.port)
+            or self.router.only(url.host, url.port)
+            or self._machinery.only(url.host, url.port)
+        )
         if entry is not None:
-            expected = isinstance(entry, Passage) and entry.kind == "block"
+            # QUIC (RFC 9114, section 3.1.2): a client that cannot have it goes on with TCP, where it is answered.
+            expected = url.scheme == "udp" or (isinstance(entry, Passage) and entry.kind == "block")
             exchange.note(target=entry.name, target_url=entry.url, expected=expected)
         exchange.finish(status=None)
 
@@ -276,6 +306,13 @@ class Dispatcher:
             },
             headers={"content-type": "application/problem+json", "eve-mocks": "blocked", "x-should-retry": "false"},
         )
+
+
+def _attempt(url: URL) -> str:
+    """What was tried where no request was: a port of 0 stands for a socket that was never made."""
+    if url.port == 0:
+        return f"SOCKET {url.host}"
+    return f"{'UDP' if url.scheme == 'udp' else 'CONNECT'} {url.authority}"
 
 
 def without_internal(headers: Headers) -> Headers:

@@ -112,7 +112,7 @@ class URL:
 
     @property
     def origin(self) -> str:
-        usual = self.DEFAULT_PORTS.get(self.scheme) == self.port
+        usual = self.port in (0, self.DEFAULT_PORTS.get(self.scheme))
         return f"{self.scheme}://{self.authority.removesuffix(f':{self.port}') if usual else self.authority}"
 
     @property
@@ -423,10 +423,14 @@ class Passage:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Who asked: known for every call under containment, looked up for blocked ones otherwise."""
+    """Who asked: known for every call under containment, looked up for blocked ones otherwise.
+
+    ``session`` is what its environment names as such, which only containment tells.
+    """
 
     pid: int | None = None
     program: str | None = None
+    session: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

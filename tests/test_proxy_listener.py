@@ -18,7 +18,7 @@ import pytest
 from running_proxy import HOST, URL, FunctionMock, echo, read_all, read_head, request
 
 from eve_mocks.ca import ensure_ca
-from eve_mocks.model import Passage
+from eve_mocks.model import Passage, Peer
 from eve_mocks.proxy import tls
 from eve_mocks.proxy.speech import speech
 
@@ -177,6 +177,17 @@ class TestOtherProtocols:
         with running.tunnel("odd.test:25") as client:
             client.sendall(request("GET", "/x", CLOSE, host="odd.test:25"))
             assert b"200 OK" in read_all(client)
+
+    @pytest.mark.parametrize("said", [b"", b"G"])
+    def test_a_client_that_asks_for_nothing(self, proxy, said):
+        """To a host that is known it may, as one does that keeps connections ready."""
+        running = proxy()
+        for authority in (f"{HOST}:443", "db.test:5432"):
+            with running.tunnel(authority) as client:
+                client.sendall(said)
+        call = running.call()
+        assert (call.reason, call.url) == ("protocol", "tcp://db.test:5432/")
+        assert "hung up" in (call.error or "")
 
     def test_inside_tls(self, proxy):
         running = proxy()
@@ -475,12 +486,12 @@ class TestLoopback:
 class TestKnownDestination:
     """The entry for connections that did not come to a proxy knowingly."""
 
-    def redirected(self, running, destination):
+    def redirected(self, running, destination, **known):
         sock = socket.create_server(("127.0.0.1", 0))
 
         class Redirected(asyncio.Protocol):
             def connection_made(self, transport):
-                running.listener.accept(transport, destination)
+                running.listener.accept(transport, destination, **known)
 
         async def serve():
             await running.listener.loop.create_server(Redirected, sock=sock)
@@ -499,6 +510,51 @@ class TestKnownDestination:
         with self.redirected(running, ("plain.test", 80)) as client:
             client.sendall(request("GET", "/x", CLOSE, host="plain.test"))
             assert b'"http://plain.test/x"' in read_all(client)
+
+    WHO = Peer(pid=7, program="agent", session="alice")
+
+    @pytest.mark.parametrize("path", ["/v1/x", "/v2/blocked"])
+    @pytest.mark.parametrize("allows", [False, True], ids=["answering lane", "passing lane"])
+    def test_who_asks_is_known_without_a_look_up(self, proxy, path, allows):
+        """Also where the connection is one to an allowed upstream, and its request is sent back."""
+        allowed = [Passage(kind="allow", name="files", url=f"https://{HOST}/files", why="a test")] if allows else []
+        running = proxy(passages=allowed)
+        redirected = self.redirected(running, (HOST, 443), peer=self.WHO)
+        context = running.context()
+        if allows:
+            context.set_alpn_protocols(["http/1.1"])
+        with context.wrap_socket(redirected, server_hostname=HOST) as client:
+            client.sendall(request("GET", path, CLOSE))
+            read_all(client)
+        call = running.call()
+        assert (call.pid, call.program, call.session) == (7, "agent", "alice")
+
+    @pytest.mark.parametrize("scheme", ["http", "https"])
+    @pytest.mark.parametrize(
+        ("asked", "url"),
+        [
+            ("api.pay.test", "//api.pay.test/v1/x"),
+            ("API.pay.test.", "//api.pay.test/v1/x"),
+            ("192.0.2.1", "//192.0.2.1/v1/x"),
+            ("other.test", None),
+        ],
+    )
+    def test_a_name_that_the_client_looked_up_by_itself(self, proxy, scheme, asked, url):
+        running = proxy([FunctionMock(f"{scheme}://{HOST}/v1", echo)])
+        port = {"http": 80, "https": 443}[scheme]
+        client = self.redirected(running, ("192.0.2.1", port), names=("pay.test", HOST))
+        if scheme == "https":
+            context = running.context()
+            context.check_hostname = False
+            client = context.wrap_socket(client, server_hostname=None if asked[0] == "1" else asked.rstrip("."))
+        with client:
+            client.sendall(request("GET", "/v1/x", CLOSE, host=asked))
+            read_all(client)
+        call = running.call()
+        if url is None:
+            assert call.reason == "authority"
+        else:
+            assert (call.url, call.outcome) == (f"{scheme}:{url}", "mocked" if HOST in url else "blocked")
 
     def test_silence(self, proxy):
         running = proxy()

@@ -1,4 +1,6 @@
-"""``python -P -m eve_mocks.proxy LISTEN_FD CONTROL_FD``: the life of the proxy process, as the wrapper directs it.
+"""``python -P -m eve_mocks.proxy LISTEN CONTROL [RECORDS,REDIRECTED,...]``: its life, as the wrapper directs it.
+
+The arguments are file descriptors; those in the last one are there where the command is contained.
 
 On the control socket, JSON by line: settings come in, ``ready`` or ``error`` goes out; ``finish`` comes in, the
 ``report`` goes out. When the wrapper is gone, so is the proxy at once: what is left of the command loses the network.
@@ -33,6 +35,7 @@ from eve_mocks.proxy import stuck
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import Listener
+from eve_mocks.proxy.redirected import Redirected
 from eve_mocks.proxy.reload import Reloading, stamp_of
 from eve_mocks.proxy.upstream import Upstreams
 from eve_mocks.report import Tally
@@ -41,6 +44,7 @@ from eve_mocks.session import Sessions
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Sequence
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,9 @@ class Control:
         self._socket.sendall(json.dumps(message).encode() + b"\n")
 
 
-async def serve(settings: Settings, sock: socket.socket, control: Control) -> None:
+async def serve(
+    settings: Settings, sock: socket.socket, control: Control, contained: Sequence[socket.socket] = ()
+) -> None:
     """Serve until the wrapper says ``finish``. Raises ``MockError`` where the mocks are wrong."""
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path  # for programs that a mock starts; it was not there for us
@@ -109,6 +115,12 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
     await listener.start(sock)
+    redirected = None
+    if contained:
+        records, *sockets = contained
+        redirected = Redirected(listener, records)
+        await redirected.start(sockets)
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
     control.send({"ready": True})
     for mock in mocks.mocks:
         if isinstance(mock, McpMock):
@@ -118,6 +130,8 @@ async def serve(settings: Settings, sock: socket.socket, control: Control) -> No
     watching = asyncio.create_task(reloading.watch())
     timer = await _finish(control, Folder.at(settings.folder, settings.folder_name))
     watching.cancel()
+    if redirected is not None:
+        redirected.stop()
     await listener.stop()
     timer.cancel()
     record.close()
@@ -148,8 +162,9 @@ class _Formatter(logging.Formatter):
 
 
 def main() -> int:
-    """Run the proxy on two inherited file descriptors."""
+    """Run the proxy on inherited file descriptors."""
     listen_fd, control_fd = map(int, sys.argv[1:3])
+    contained_fds = [int(fd) for fd in "".join(sys.argv[3:4]).split(",") if fd]
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a KeyboardInterrupt here is a mock's
     os.dup2(sys.stderr.fileno(), 1)  # what mock files print does not belong to the command's output
     handler = logging.StreamHandler()
@@ -158,12 +173,12 @@ def main() -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     control = Control(control_fd)
-    sock = socket.socket(fileno=listen_fd)
+    sock, *contained = (socket.socket(fileno=fd) for fd in (listen_fd, *contained_fds))
     try:
         line = control.read()
         if not line:
             return 1
-        asyncio.run(serve(Settings.parse(line), sock, control))
+        asyncio.run(serve(Settings.parse(line), sock, control, contained))
     except MockError as error:
         control.send({"error": error.as_json()})
         return error.exit_code

@@ -55,6 +55,7 @@ def read(flow: http.HTTPFlow, connection: Connection) -> tuple[Connection, Reque
     """What a flow asks for, and the connection as it has it. Raises ``BadTarget`` or ``Disagreement``."""
     asked = flow.request
     headers = Headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in asked.headers.fields)
+    connection = connection.called(host_of(asked.authority or headers.get("host")))
     if connection.host is None:
         raw, names = f"{URL(asked.scheme, asked.host, asked.port, '').origin}{asked.path}", [headers.get("host")]
         connection = dataclasses.replace(connection, user=proxy_user(headers.get("proxy-authorization")))

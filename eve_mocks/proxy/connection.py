@@ -28,7 +28,11 @@ _PORTS = {**URL.DEFAULT_PORTS, "ftp": 21}
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """``host`` is None where the client speaks to the proxy itself; ``sni`` is the name it asked for in TLS."""
+    """``host`` is None where the client speaks to the proxy itself; ``sni`` is the name it asked for in TLS.
+
+    Where the client looked its host up in a file, ``host`` is an address; ``names`` are what the file calls it.
+    ``peer`` is who connected, where that was told, or looked up already.
+    """
 
     client_port: int
     host: str | None = None
@@ -36,7 +40,18 @@ class Connection:
     scheme: str = "http"
     sni: str | None = None
     user: str | None = None
-    peer: Peer | None = None  # where it was looked up already
+    names: tuple[str, ...] = ()
+    peer: Peer | None = None
+
+    @property
+    def session(self) -> str | None:
+        """The session of its requests, unless they name one themselves (contract, section 4)."""
+        return self.user or (self.peer.session if self.peer is not None else None)
+
+    def called(self, name: str | None) -> Connection:
+        """The connection under the name that SNI or Host has for it, if that is one of its names."""
+        host = None if name is None or not self.names else _host(name.partition(":")[0])
+        return dataclasses.replace(self, host=host, names=()) if host in self.names else self
 
     @property
     def url(self) -> URL:

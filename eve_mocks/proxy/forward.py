@@ -6,9 +6,12 @@ came from stands in headers that count only beside the token of the run, which n
 
 from __future__ import annotations
 
+import dataclasses
 import hmac
+import json
 from typing import TYPE_CHECKING
 
+from eve_mocks.model import Peer
 from eve_mocks.proxy.connection import Connection
 
 if TYPE_CHECKING:
@@ -17,27 +20,13 @@ if TYPE_CHECKING:
     from eve_mocks.model import URL, Headers
 
 TOKEN = "x-eve-mocks-internal-token"  # noqa: S105 - the name of a header
-_SCHEME = "x-eve-mocks-internal-scheme"
-_HOST = "x-eve-mocks-internal-host"
-_PORT = "x-eve-mocks-internal-port"
-_SNI = "x-eve-mocks-internal-sni"
-_USER = "x-eve-mocks-internal-user"
-_CLIENT_PORT = "x-eve-mocks-internal-client-port"
-HEADERS = (TOKEN, _SCHEME, _HOST, _PORT, _SNI, _USER, _CLIENT_PORT)
+_CONNECTION = "x-eve-mocks-internal-connection"
+HEADERS = (TOKEN, _CONNECTION)
 
 
 def wrap(connection: Connection, token: str) -> dict[str, str]:
     """The headers that tell the answering lane where a request came from."""
-    known = {
-        TOKEN: token,
-        _SCHEME: connection.scheme,
-        _HOST: connection.host,
-        _PORT: str(connection.port),
-        _SNI: connection.sni,
-        _USER: connection.user,
-        _CLIENT_PORT: str(connection.client_port),
-    }
-    return {name: value for name, value in known.items() if value is not None}
+    return {TOKEN: token, _CONNECTION: json.dumps(dataclasses.asdict(connection))}
 
 
 def unwrap(headers: Headers, token: str) -> Connection | None:
@@ -45,14 +34,9 @@ def unwrap(headers: Headers, token: str) -> Connection | None:
     given = headers.get(TOKEN)
     if given is None or not hmac.compare_digest(given.encode(), token.encode()):
         return None
-    return Connection(
-        client_port=int(headers[_CLIENT_PORT]),
-        scheme=headers[_SCHEME],
-        host=headers[_HOST],
-        port=int(headers[_PORT]),
-        sni=headers.get(_SNI),
-        user=headers.get(_USER),
-    )
+    known = json.loads(headers[_CONNECTION])
+    peer = known["peer"] and Peer(**known["peer"])
+    return Connection(**known | {"names": tuple(known["names"]), "peer": peer})
 
 
 def origin_form(event: h11.Request, target: URL) -> bytes:

@@ -231,8 +231,10 @@ class Http1(asyncio.Protocol):
             self._connect(raw_target, connection, quiet=QUIET in headers)
             return
         refused = None
+        host = host_of(headers.get("host"))
+        connection = connection.called(host)
         try:
-            target = target_of(raw_target, host_of(headers.get("host")), connection)
+            target = target_of(raw_target, host, connection)
         except Disagreement as error:
             target, refused = error.target, Refused("authority", str(error), ONE_NAME)
         entry = self._lanes.dispatcher.resolve(target)
@@ -241,7 +243,7 @@ class Http1(asyncio.Protocol):
             self._lanes.relay(self.transport, target, forward.origin_form(event, target) + self.conn.trailing_data[0])
         elif refused is None and not forwarded and isinstance(entry, Passage) and entry.kind == "allow":
             self._over = True
-            self._lanes.pass_on(self.transport, self._connection, raw)
+            self._lanes.pass_on(self.transport, connection if self._connection.host else self._connection, raw)
         else:
             request = Request(method=method, target=target, headers=headers)
             self._incoming = Incoming(request, connection, refused)
@@ -323,9 +325,10 @@ class Http1(asyncio.Protocol):
             return self._lanes.peer(incoming.connection)
 
         request = dataclasses.replace(incoming.request, body=body) if body else incoming.request
-        user = incoming.connection.user
+        user = incoming.connection.session
         if incoming.refused is None:
-            return await self._lanes.dispatcher.answer(request, user=user, peer=peer)
+            client = incoming.connection.peer
+            return await self._lanes.dispatcher.answer(request, user=user, client=client, peer=peer)
         reason, why, fix = incoming.refused
         return self._lanes.dispatcher.refuse(
             request, reason=reason, why=why, fix=fix, status=status, user=user, peer=peer
@@ -379,7 +382,7 @@ class Http1(asyncio.Protocol):
             why=f"The request is not valid HTTP: {why}.",
             fix=BROKEN,
             status=status,
-            user=connection.user,
+            user=connection.session,
             peer=lambda: self._lanes.peer(connection),
         )
         self._answer_last(exchange)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import socket
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from eve_mocks.match import is_loopback
 from eve_mocks.model import URL
+from eve_mocks.ports import SERVER_FIRST
+from eve_mocks.proxy import raw
 from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.http1 import Http1
 from eve_mocks.proxy.peer import Peers, is_gone
 from eve_mocks.proxy.relay import relay
 from eve_mocks.proxy.reply import reset
-from eve_mocks.proxy.speech import NO_HTTP, FirstBytes, hand_over
+from eve_mocks.proxy.speech import FirstBytes, hand_over
 from eve_mocks.proxy.tls import ServerSide, TlsLayer
 from eve_mocks.proxy.trust import Trust
 
@@ -35,20 +38,6 @@ _STOPPING = 2.0
 _TUNNELLED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\neve-mocks: blocked\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-
-# Protocols in which the client waits for the server's greeting, by the port that they have at IANA.
-_SERVER_FIRST_PORTS = {
-    21: "FTP",
-    22: "SSH",
-    23: "Telnet",
-    25: "SMTP",
-    110: "POP3",
-    119: "NNTP",
-    143: "IMAP",
-    587: "SMTP",
-    3306: "MySQL",
-    5900: "VNC",
-}
 
 type Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Connection, str | None], Awaitable[bytes | None]]
 
@@ -96,19 +85,29 @@ class Listener:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_STOPPING)
 
-    def accept(self, transport: asyncio.Transport, destination: tuple[str, int] | None = None) -> None:
-        """Take a connection; ``destination`` is where it was going, where it did not come to a proxy knowingly."""
+    def accept(
+        self,
+        transport: asyncio.Transport,
+        destination: tuple[str, int] | None = None,
+        *,
+        names: tuple[str, ...] = (),
+        peer: Peer | None = None,
+    ) -> None:
+        """Take a connection; ``destination`` is where it was going, where it did not come to a proxy knowingly.
+
+        ``names`` are those of a destination that is an address, and ``peer`` is who asks, where that is known.
+        """
         self._transports.add(transport)
         # asyncio does so only where the listening socket was made with IPPROTO_TCP. Without it an answer in two
         # writes waits for the client's delayed acknowledgement.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(client_port=transport.get_extra_info("peername")[1])
+        connection = Connection(client_port=transport.get_extra_info("peername")[1], names=names, peer=peer)
         if destination is not None:
             connection = dataclasses.replace(connection, host=destination[0], port=destination[1])
             if self._waits_for_the_server(connection):
                 reset(transport)
                 return
-        hand_over(transport, FirstBytes(self, connection), b"")
+        self._begin(transport, connection, b"")
 
     # The lanes.
 
@@ -126,16 +125,44 @@ class Listener:
                 transport.write(_FORBIDDEN)
                 transport.close()
             return
-        transport.write(greeting)
-        hand_over(transport, FirstBytes(self, connection), rest)
+        self._begin(transport, connection, rest, greeting=greeting, failure=b"" if quiet else _UNREACHABLE)
+
+    def _begin(
+        self,
+        transport: asyncio.Transport,
+        connection: Connection,
+        data: bytes,
+        *,
+        greeting: bytes = b"",
+        failure: bytes = b"",
+    ) -> None:
+        """Take a connection whose destination is known, or is the proxy; ``greeting`` is what its client waits for."""
+        entry = raw.allowed(self.dispatcher.router, connection)
+        if entry is None:
+            transport.write(greeting)
+            hand_over(transport, FirstBytes(self, connection), data)
+            return
+        carrying = raw.carry(
+            transport,
+            connection,
+            entry,
+            self.dispatcher,
+            greeting=greeting,
+            failure=failure,
+            data=data,
+            dialled=self._transports.add,
+        )
+        self.keep(asyncio.Task(carrying, loop=self.loop, eager_start=True))
 
     def _waits_for_the_server(self, connection: Connection) -> bool:
-        """Block a connection that would be silent for ever, unless somebody means to speak HTTP there."""
-        host, protocol = connection.host, _SERVER_FIRST_PORTS.get(connection.port)
-        if protocol is None or host is None or self.dispatcher.router.only(host, connection.port) is not None:
+        """Block a connection that would be silent for ever, unless an entry says what it is for."""
+        host, protocol = connection.host, SERVER_FIRST.get(connection.port)
+        if protocol is None or host is None or raw.allowed(self.dispatcher.router, connection) is not None:
+            return False
+        if self.dispatcher.router.only(host, connection.port) is not None:
             return False
         why = f"In {protocol}, which has this port, the server speaks first: that is not HTTP."
-        self.block(dataclasses.replace(connection, scheme="tcp"), "protocol", why, NO_HTTP)
+        self.block(dataclasses.replace(connection, scheme="tcp"), "protocol", why)
         return True
 
     def relay(self, transport: asyncio.Transport, target: URL, data: bytes) -> None:
@@ -148,9 +175,9 @@ class Listener:
             return
 
         async def carry() -> None:
-            server = await relay(transport, host, port, greeting=greeting, failure=_UNREACHABLE, data=data)
-            if server is not None:
-                self._transports.add(server)
+            with contextlib.suppress(OSError):
+                carried = await relay(transport, host, port, greeting=greeting, failure=_UNREACHABLE, data=data)
+                self._transports.add(carried.server)
 
         # Eager, so that the relay has the connection before more of it arrives.
         self.keep(asyncio.Task(carry(), loop=self.loop, eager_start=True))
@@ -160,7 +187,8 @@ class Listener:
         assert connection.host is not None  # noqa: S101 - see FirstBytes
         secure = dataclasses.replace(connection, scheme="https")
         # HTTP/2 goes to the passing lane, so it is only preferred where that is where most requests go anyway.
-        passes = self.dispatcher.router.may_allow("https", connection.host, connection.port)
+        hosts = (connection.host, *connection.names)
+        passes = any(self.dispatcher.router.may_allow("https", host, connection.port) for host in hosts)
         context = self.certificates.context(connection.host, ("h2", "http/1.1") if passes else ("http/1.1", "h2"))
 
         def offered() -> None:  # the client is there as long as it waits for this
@@ -168,7 +196,7 @@ class Listener:
             secure = dataclasses.replace(secure, peer=self.peer(secure))
 
         def established(tls: ServerSide) -> asyncio.BaseProtocol:
-            return FirstBytes(self, dataclasses.replace(secure, sni=tls.sni), secure=tls)
+            return FirstBytes(self, dataclasses.replace(secure.called(tls.sni), sni=tls.sni), secure=tls)
 
         def failed(error: ssl.SSLError | None) -> None:
             self.trust.failed(secure, error)
@@ -220,11 +248,25 @@ class Listener:
     def is_gone(self, connection: Connection) -> bool:
         return is_gone(connection.client_port, self.address[1])
 
-    def block(self, connection: Connection, reason: str, why: str, fix: str) -> None:
+    def block(self, connection: Connection, reason: str, why: str, fix: str | None = None) -> None:
+        """Record a connection as blocked. Without a fix, it is to be let through as a whole."""
         url = connection.url if connection.host is not None else URL("tcp", *self.address, "/")
         self.dispatcher.refuse_connection(
-            url, reason=reason, why=why, fix=fix, user=connection.user, peer=lambda: self.peer(connection)
+            url,
+            reason=reason,
+            why=why,
+            fix=fix,
+            names=connection.names,
+            user=connection.session,
+            peer=lambda: self.peer(connection),
         )
+
+    def left(self, connection: Connection) -> None:
+        """The client hung up before it asked for anything; to what is mocked or allowed it may, as to any server."""
+        hosts = (str(connection.host), *connection.names)
+        if not any(self.dispatcher.router.knows(host, connection.port) for host in hosts):
+            why = "It connected, and hung up before it asked for anything."
+            self.block(dataclasses.replace(connection, scheme="tcp"), "protocol", why)
 
 
 class Accepted(asyncio.Protocol):

@@ -211,7 +211,7 @@ class Passing:
         self, flow: http.HTTPFlow, carried: Carried, connection: Connection, request: Request, entry: Passage
     ) -> None:
         try:
-            exchange = self._dispatcher.allowed(request, entry, user=connection.user)
+            exchange = self._dispatcher.allowed(request, entry, user=connection.session, client=connection.peer)
         except BadSession:
             self._send_back(flow, carried, connection)
             return
@@ -235,7 +235,7 @@ class Passing:
             why=why,
             fix=fix,
             status=400 if reason == "message" else 403,
-            user=carried.connection.user,
+            user=carried.connection.session,
             peer=lambda: self._peer(carried.connection),
         )
         response = exchange.response
@@ -272,7 +272,7 @@ class Passing:
             reason=reason,
             why=why,
             fix=fix,
-            user=connection.user,
+            user=connection.session,
             peer=lambda: self._peer(connection),
         )
 

@@ -1,14 +1,17 @@
-"""Loopback passes natively (contract, section 2): bytes are carried both ways between two sockets, unread."""
+"""Bytes carried both ways between two sockets, unread: loopback passes natively (contract, section 2)."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 
 class Pipe(asyncio.Protocol):
     """One end of a relay: what arrives here is written to the other end."""
 
     def __init__(self) -> None:
+        self.size = 0
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport: asyncio.Transport | None = None
         self.other: asyncio.Transport | None = None
 
@@ -17,6 +20,7 @@ class Pipe(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        self.size += len(data)
         if self.other is not None:
             self.other.write(data)
 
@@ -26,6 +30,7 @@ class Pipe(asyncio.Protocol):
         return True  # the other direction may go on
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self.lost.set_result(None)
         if self.other is not None:
             self.other.close()
 
@@ -38,10 +43,25 @@ class Pipe(asyncio.Protocol):
             self.other.resume_reading()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relay:
+    """Two sockets that are joined. ``server`` is the far one."""
+
+    server: asyncio.Transport
+    near: Pipe
+    far: Pipe
+
+    async def end(self) -> tuple[int, int]:
+        """Wait until both are closed; the bytes that went to the server, and those that came back."""
+        await self.near.lost
+        await self.far.lost
+        return self.near.size, self.far.size
+
+
 async def relay(
     client: asyncio.Transport, host: str, port: int, *, greeting: bytes, failure: bytes, data: bytes
-) -> asyncio.Transport | None:
-    """Connect a client with a server of this machine.
+) -> Relay:
+    """Connect a client with a server. Raises ``OSError`` where it is not there, and closes the client's connection.
 
     ``greeting`` goes to the client once the server is there, ``failure`` if it is not; ``data`` to the server first.
     """
@@ -54,12 +74,12 @@ async def relay(
     except OSError:
         client.write(failure)
         client.close()
-        return None
+        raise
     near.other, far.other = server, client
     client.write(greeting)
-    server.write(data)
+    near.data_received(data)
     client.resume_reading()
-    return server
+    return Relay(server, near, far)
 
 
 def _dialled(host: str) -> str:

@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 _SILENCE = 1.0
 # A client that checks the certificate after the handshake hangs up so soon, without a word (Node.js does).
 _SECOND_THOUGHTS = 1.0
-NO_HTTP = "Only HTTP can be mocked or allowed. Have it use a server on this machine, which it may reach."
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # RFC 9113, section 3.4
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}"
@@ -61,6 +60,7 @@ class FirstBytes(asyncio.Protocol):
         self._data = b""
         self._began = listener.loop.time()
         self._silence: asyncio.TimerHandle | None = None
+        self._refused = False
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -110,14 +110,19 @@ class FirstBytes(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._stop_waiting()
+        if self._refused or self._connection.host is None:
+            return
         soon = self._listener.loop.time() - self._began < _SECOND_THOUGHTS
-        if self._secure is not None and not self._data and soon:
+        if self._secure is None:
+            self._listener.left(self._connection)
+        elif not self._data and soon:
             self._listener.trust.left(self._connection, self._secure.error, cleanly=self._secure.ended_cleanly)
 
     def _refuse(self, why: str) -> None:
         self._silence = None
+        self._refused = True
         scheme = "tls" if self._secure is not None else "tcp"
-        self._listener.block(dataclasses.replace(self._connection, scheme=scheme), "protocol", why, NO_HTTP)
+        self._listener.block(dataclasses.replace(self._connection, scheme=scheme), "protocol", why)
         reset(self._transport)
 
 
