@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, NoReturn
 from eve_mocks.program import CannotStart, as_script, cannot_start
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    type Spawn = Callable[[], int]
 
 # The terminal sends these to its whole foreground group: from there the command has them already.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
@@ -68,9 +70,17 @@ def _stop(number: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def _launch(spawn: Spawn) -> int:
+    return spawn()
+
+
 @contextlib.contextmanager
-def started(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> Iterator[Command]:
+def started(
+    argv: Sequence[str], environment: Mapping[bytes, bytes], launch: Callable[[Spawn], int] = _launch
+) -> Iterator[Command]:
     """Start a command; while the block runs, signals are its. Raises ``CannotStart``.
+
+    ``launch`` is given what starts it and returns its process id, where something has to be done around that.
 
     The signals are blocked and waited for (POSIX: sigwait), since a handler may run a moment before the wait that it
     is to interrupt. No other thread may let them through.
@@ -81,7 +91,7 @@ def started(argv: Sequence[str], environment: Mapping[bytes, bytes]) -> Iterator
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
     before = signal.signal(signal.SIGCHLD, lambda *_: None)  # ignored, it would not be waited for
     try:
-        yield Command(_spawn(argv, environment, mask), handled)
+        yield Command(launch(lambda: _spawn(argv, environment, mask)), handled)
     finally:
         while pending := signal.sigpending() & handled:  # too late for the command
             signal.sigwait(pending)

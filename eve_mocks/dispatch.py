@@ -76,8 +76,8 @@ class Exchange:
             request_bytes=len(request.body),
             response_bytes=0,
             agent=request.headers.get(AGENT_HEADER),
-            pid=client and client.pid,
-            program=client and client.program,
+            pid=None if client is None else client.pid,
+            program=None if client is None else client.program,
             request_headers=request.headers.pairs,
             request_body=request.body,
         )

@@ -1,6 +1,6 @@
-"""The proxy as the wrapper sees it: a listening socket, a process, and a line of JSON each way.
+"""The proxy as the wrapper sees it: listening sockets, a process, and a line of JSON each way.
 
-The socket exists before the process does, so the command need not wait for it. Once the process has it, it is the
+The sockets exist before the process does, so the command need not wait for it. Once the process has them, it is the
 only one: whatever becomes of the process, a connection is answered or refused, and never left waiting.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The path of this process, and not what PYTHONPATH would make of it: modules of the project are not ours. Nor is its
 # sitecustomize to run there.
-_START = "import sys; sys.path[:] = sys.argv[3:]; from eve_mocks.proxy.__main__ import main; sys.exit(main())"
+_START = "import sys; sys.path[:] = sys.argv[4:]; from eve_mocks.proxy.__main__ import main; sys.exit(main())"
 _BACKLOG = 4096  # connections of the command that may come before the proxy listens
 _START_LIMIT = 60.0
 _FINISH_LIMIT = 15.0
@@ -33,21 +33,37 @@ _SHOWN_OUTPUT = 4096
 
 
 class ProxyProcess:
-    """Starts, asks for the result, and ends the process with the block it is used in."""
+    """Starts, asks for the result, and ends the process with the block it is used in.
 
-    def __init__(self) -> None:
+    ``redirects`` is whether connections are sent to it that were meant for others; ``tell`` then tells of each.
+    """
+
+    def __init__(self, *, redirects: bool = False) -> None:
+        self._contained: list[socket.socket] = []
         try:
-            self._listener = _above_standard(socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG))
+            self._listener = _listening("127.0.0.1")
+            if redirects:
+                self._contained.append(_listening("127.0.0.1"))
         except OSError as error:
             raise MockError(
                 f"no port of 127.0.0.1 can be listened on: {os.strerror(error.errno or 0)}",
                 why="the command reaches eve-mocks through a port of this machine",
                 fix="Allow listening on loopback, or make room: there may be too many open files or sockets.",
             ) from error
-        self.port: int = self._listener.getsockname()[1]
+        self.address: tuple[str, int] = self._listener.getsockname()
+        self.redirected: dict[int, tuple[str, int]] = {}
+        """By address family, where connections are sent that were meant for others."""
+        self._records: socket.socket | None = None
+        self._has_told = False
+        if redirects:
+            with contextlib.suppress(OSError):  # a machine may have no IPv6
+                self._contained.append(_listening("::1"))
+            self._records, its_records = map(_above_standard, socket.socketpair(type=socket.SOCK_SEQPACKET))
+            self.redirected = {sock.family: sock.getsockname()[:2] for sock in self._contained}
+            self._contained.insert(0, its_records)
         ours, theirs = socket.socketpair()
         self._control, self._its_control = _above_standard(ours), _above_standard(theirs)
-        self._pid: int | None = None
+        self.pid: int | None = None
         self._output: Path | None = None
         self._heard: dict[str, Any] = {}
         self._started = threading.Event()  # it serves, or has ended
@@ -58,20 +74,37 @@ class ProxyProcess:
 
     def __exit__(self, *_: object) -> None:
         self._kill()
-        self._listener.close()
+        self._close_listeners()
         self._its_control.close()
         self._control.close()
+        if self._records is not None:
+            self._records.close()
+
+    def _close_listeners(self) -> None:
+        for sock in (self._listener, *self._contained):
+            sock.close()
+
+    def tell(self, record: bytes) -> None:
+        """Tell of a connection that was redirected, or of an attempt that was refused. Raises ``OSError``."""
+        assert self._records is not None  # noqa: S101 - what redirects has it
+        self._has_told = True
+        self._records.send(record)
 
     def start(self, settings: Mapping[str, Any], output: Path) -> None:
         """Start the process; what it and the mocks write goes to a file, never to the command's output."""
         self._output = output
         listener, control = self._listener.fileno(), self._its_control.fileno()
-        for inherited in (listener, control):
-            os.set_inheritable(inherited, True)
+        contained = [sock.fileno() for sock in self._contained]
+        inherited = [listener, control, *contained]
+        for file in inherited:
+            os.set_inheritable(file, True)
         written = _open_output(output)
-        self._pid = os.posix_spawn(
+        self.pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-P", "-c", _START, str(listener), str(control), *sys.path],
+            [
+                *(sys.executable, "-P", "-c", _START),
+                *(str(listener), str(control), ",".join(map(str, contained)), *sys.path),
+            ],
             {name: value for name, value in os.environb.items() if name != b"PYTHONPATH"},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -81,7 +114,8 @@ class ProxyProcess:
             setsid=True,  # Ctrl-C is for the command; the proxy ends when it is told to
         )
         os.close(written)
-        os.set_inheritable(listener, False)
+        for file in inherited:
+            os.set_inheritable(file, False)
         self._its_control.close()
         with _signals_for_the_main_thread():
             threading.Thread(target=self._listen, daemon=True).start()
@@ -94,11 +128,11 @@ class ProxyProcess:
             for line in lines:
                 self._heard |= json.loads(line)
                 if "ready" in self._heard:
-                    self._listener.close()
+                    self._close_listeners()
                     self._started.set()
                 if "report" in self._heard:
                     self._done.set()
-        self._listener.close()
+        self._close_listeners()
         self._started.set()
         self._done.set()
 
@@ -117,6 +151,8 @@ class ProxyProcess:
         return report, None if report is not None else self._failure()
 
     def _somebody_waits(self) -> bool:
+        if self._has_told:
+            return True
         try:
             return bool(select.select([self._listener], [], [], 0)[0])
         except (OSError, ValueError):  # closed meanwhile: it serves
@@ -141,9 +177,9 @@ class ProxyProcess:
         )
 
     def _how_it_ended(self) -> str:
-        if self._pid is None:
+        if self.pid is None:
             return ""
-        status = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if status is None or status.si_status == 0:
             return ""
         if status.si_code == os.CLD_EXITED:
@@ -151,11 +187,11 @@ class ProxyProcess:
         return f" ({signal.Signals(status.si_status).name})"
 
     def _kill(self) -> None:
-        if self._pid is not None:
+        if self.pid is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
-            self._pid = None
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.pid = None
 
 
 @contextlib.contextmanager
@@ -174,6 +210,11 @@ def _open_output(path: Path) -> int:
     except OSError:  # a full disk does not keep the proxy from starting
         file = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     return _above(file)
+
+
+def _listening(host: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return _above_standard(socket.create_server((host, 0), family=family, backlog=_BACKLOG))
 
 
 def _above_standard(sock: socket.socket) -> socket.socket:

@@ -165,8 +165,13 @@ def _order(target: Target) -> tuple[object, ...]:
     return ("mocked", "allowed", "blocked", "error").index(target.outcome), -target.calls, target.target
 
 
-def begin(*, command: list[str], started_at: str, not_contained: str, mocks: Iterable[str], log: str | None) -> Report:
-    """The report of a run that has not ended: what is known before its first call."""
+def begin(
+    *, command: list[str], started_at: str, not_contained: str | None, mocks: Iterable[str], log: str | None
+) -> Report:
+    """The report of a run that has not ended: what is known before its first call.
+
+    ``not_contained`` tells why the command is not contained; None where it is.
+    """
     return {
         "version": 1,
         "command": command,
@@ -174,8 +179,8 @@ def begin(*, command: list[str], started_at: str, not_contained: str, mocks: Ite
         "durationMs": None,
         "exitCode": None,
         "childExitCode": None,
-        "contained": False,
-        "notContained": not_contained,
+        "contained": not_contained is None,
+        **({} if not_contained is None else {"notContained": not_contained}),
         **Tally().as_json(),
         "unused": {"stubs": [], "scripts": [], "mocks": list(mocks)},
         "log": log,

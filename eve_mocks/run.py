@@ -9,13 +9,14 @@ import os
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from eve_mocks import archive, ca, child, environment, render, report, secret_arguments, trust, wgetrc
+from eve_mocks.containment import Containment
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
-from eve_mocks.program import CannotStart
 from eve_mocks.proxy_process import ProxyProcess
+from eve_mocks.router import Router
 from eve_mocks.session import BadSession, session_id
 from eve_mocks.silence import silenced
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eve_mocks.archive import RunFolder
+    from eve_mocks.containment import Choice
     from eve_mocks.report import FailOnBlock, Report
 
 _FEWEST_FILES = 32
@@ -37,14 +39,14 @@ class Plan:
     folder: Path
     shown: str = "mocks"
     fail_on_block: FailOnBlock = "unexpected"
-    contain: Literal["auto", "require", "off"] = "auto"
+    contain: Choice = "auto"
     session: str = "run"
 
 
 def run(plan: Plan) -> int:
     """Run a command and return the exit code (contract, section 1). Raises ``MockError``, or a group of them."""
     _check_limits()
-    not_contained = _why_not_contained(plan)
+    containment = Containment(plan.contain)
     _check_session(plan.session)
     with silenced():
         mocks = load(plan.folder, shown=plan.shown)
@@ -52,31 +54,32 @@ def run(plan: Plan) -> int:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     given = environment.of_the_caller()
-    with ProxyProcess() as proxy:
+    with ProxyProcess(redirects=containment.is_tried) as proxy, contextlib.closing(containment):
         folder = archive.open_run(started)
         authority, trusted, untrusted = _trust(folder, environment.trusted_files(given))
-        begun = report.begin(
-            command=secret_arguments.hide(plan.command),
-            started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            not_contained=not_contained,
-            mocks=[mock.name for mock in mocks.mocks],
-            log=str(folder.log),
-        )
-        with contextlib.suppress(OSError):  # told at the end, if it is still so
-            folder.write(begun)
         proxy.start(_settings(plan, folder, authority, trusted, given), folder.output)
         command_environment = environment.extend(
             given,
-            port=proxy.port,
+            port=proxy.address[1],
             trust=trusted,
             run=folder.path.name,
             wgetrc=_wgetrc(folder, trusted, given),
         )
         try:
-            with child.started(plan.command, command_environment) as command:
+            containment.prepare(proxy, Router(mocks.mocks, mocks.passages))
+            with child.started(plan.command, command_environment, containment.launch) as command:
+                begun = report.begin(
+                    command=secret_arguments.hide(plan.command),
+                    started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                    not_contained=containment.why_not,
+                    mocks=[mock.name for mock in mocks.mocks],
+                    log=str(folder.log),
+                )
+                with contextlib.suppress(OSError):  # told at the end, if it is still so
+                    folder.write(begun)
                 child_exit = command.wait()
                 tally, failure = proxy.finish()
-        except CannotStart:
+        except MockError:
             archive.discard(folder)
             raise
     problems = [*filter(None, (failure, folder.problem)), *untrusted, *mocks.problems]
@@ -90,18 +93,6 @@ def run(plan: Plan) -> int:
     colour, width = render.colours(sys.stderr), render.width(sys.stderr)
     _tell(render.summary(ended, shown=shown, colour=colour, width=width, folder=plan.shown))
     return int(ended["exitCode"])
-
-
-def _why_not_contained(plan: Plan) -> str:
-    if plan.contain == "require":
-        raise MockError(
-            "the command cannot be contained",
-            why="this version reaches programs by their environment alone: one that ignores it is not seen",
-            fix="Leave --contain out; the summary then says that the run was not contained.",
-        )
-    if environment.RUN in os.environ:
-        return "inside another run"
-    return "--contain off" if plan.contain == "off" else "proxy variables only"
 
 
 def _check_limits() -> None:

@@ -25,6 +25,7 @@ LAYERS = [
     {"__main__", "cli", "pytest_plugin"},
     {"complaints"},
     {"run", "scaffold", "render"},
+    {"containment"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"program"},
     {"load", "connections", "environment", "wgetrc"},
@@ -39,6 +40,7 @@ LAYERS = [
     {"declared", "document", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness"},
     {"paths"},
+    {"hosts"},
     {
         "folder",
         "match",
@@ -50,7 +52,7 @@ LAYERS = [
         "secret_text",
         "secret_urls",
     },
-    {"model"},
+    {"model", "records", "ports"},
     {"errors", "exits", "files", "interruption", "silence"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
