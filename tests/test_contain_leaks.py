@@ -158,6 +158,53 @@ def contained(world, folder, command, *options):
     return containment.contained(folder, command, *options, prefix=world.prefix)
 
 
+TOLD = {
+    "http://169.254.169.254/latest/api/token",
+    "socket://icmp/",
+    "socket://ip-protocol-132/",
+    "socket://packet/",
+    "socket://raw/",
+    "tcp://10.77.0.2:80/",
+    "tcp://203.0.113.9:22/",
+    "tcp://203.0.113.9:443/",
+    "tcp://203.0.113.9:48123/",
+    "tcp://[2001:db8::9]:443/",
+    "udp://10.77.0.255:9/",
+    "udp://203.0.113.9:443/",
+    "udp://203.0.113.9:9/",
+    "udp://224.0.0.251:5353/",
+    "udp://8.8.8.8:53/",
+    "udp://[2001:db8::9]:9/",
+}
+
+
+@pytest.mark.parametrize("contain", ["require", "off"])
+def test_a_whole_run(world, project, contain):
+    """Nothing leaves, and each attempt is in the log; without containment the same command leaks."""
+    names = [name for name in ATTEMPTS if name not in NEEDS_MODULE or contain == "require"]
+    project.file("attempts.json", json.dumps([PRELUDE + ATTEMPTS[name] for name in names]))
+    project.file(
+        "all.py",
+        """
+        import json, subprocess, sys
+        for script in json.load(open("attempts.json")):
+            subprocess.run([sys.executable, "-c", script], stderr=subprocess.DEVNULL, timeout=10)
+        """,
+    )
+    world.seen()
+    command = ["run", "--contain", contain, "--", sys.executable, "all.py"]
+    done = project.eve_mocks(*command, prefix=world.prefix, timeout=120)
+    if contain == "off":
+        assert world.seen() != []
+        assert "not contained" in done.stderr
+    else:
+        assert world.seen() == []
+        assert {call["url"] for call in project.calls()} == TOLD
+        assert {call["outcome"] for call in project.calls()} == {"blocked"}
+        assert all(call["pid"] for call in project.calls())
+        assert done.returncode == 1
+
+
 PROGRAMS = {
     "curl": ["curl", "-s", "-m", "1", "http://203.0.113.9:48123/"],
     "curl in an empty environment": [
