@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -133,17 +132,14 @@ def words(command: Iterable[str]) -> list[str]:
 
 
 def build(what: Build | None) -> None:
-    """Make a program, once; whoever makes it at the same time makes the same."""
-    if what is None or (os.path.exists(what.out) and os.path.getmtime(what.out) > os.path.getmtime(what.source)):
+    """Make a program, where it is not made yet; others may be at it too."""
+    if what is None:
         return
-    Path(what.out).parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=Path(what.out).parent) as folder:
-        made = Path(folder) / Path(what.out).name
-        command = [str(made) if word == "OUT" else word for word in words(what.command)]
-        subprocess.run([*command, what.source], check=True, capture_output=True, timeout=300)
-        if Path(what.out).is_dir():
-            shutil.rmtree(what.out)
-        made.rename(what.out)
+    what.out.parent.mkdir(exist_ok=True)
+    with (what.out.parent / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not what.out.exists() or what.out.stat().st_mtime < what.source.stat().st_mtime:
+            subprocess.run(words(what.command), check=True, capture_output=True, timeout=300)
 
 
 def cell(url: str, answers: list[dict[str, Any]], calls: list[dict[str, Any]]) -> str:

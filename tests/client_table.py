@@ -43,10 +43,10 @@ NO_TRUST = Cells("blocked: tls", "blocked: tls", "blocked: tls")
 
 @dataclasses.dataclass(frozen=True)
 class Build:
-    """How a program is made that is not run as it is written. ``OUT`` stands for what is made."""
+    """How a program is made that is not run as it is written."""
 
-    source: str
-    out: str
+    source: Path
+    out: Path
     command: tuple[str, ...]
 
 
@@ -91,17 +91,23 @@ def node(name: str, program: str, package: str = "", **how: object) -> list[Clie
 
 
 def java(client: str) -> Client:
-    build = Build(f"{HERE}/java/Ask.java", f"{BUILT}/java", ("{javac}", "-d", "OUT"))
-    return Client(f"Java: {client}", ("{java}", "-cp", build.out, "Ask", client), ("java", "javac"), build=build)
+    source, out = HERE / "java" / "Ask.java", BUILT / "Ask.class"
+    build = Build(source, out, ("{javac}", "-d", f"{BUILT}", f"{source}"))
+    return Client(f"Java: {client}", ("{java}", "-cp", f"{BUILT}", "Ask", client), ("java", "javac"), build=build)
 
 
 def go(name: str, cgo: str, tag: str) -> Client:
-    made = ("env", f"CGO_ENABLED={cgo}", "{go}", "build", "-tags", tag, "-o", "OUT")
-    build = Build(f"{HERE}/go/ask.go", f"{BUILT}/{tag}", made)
-    return Client(f"Go: net/http, {name}", (build.out,), ("go", "gcc"), build=build)
+    source, out = HERE / "go" / "ask.go", BUILT / tag
+    build = ("env", f"CGO_ENABLED={cgo}", "{go}", "build", "-tags", tag, "-o", f"{out}", f"{source}")
+    return Client(f"Go: net/http, {name}", (f"{out}",), ("go", "gcc"), build=Build(source, out, build))
 
 
-PLAIN = Build(f"{HERE}/c/plain.c", f"{BUILT}/plain", ("{gcc}", "-static", "-o", "OUT"))
+def static_c() -> Client:
+    source, out = HERE / "c" / "plain.c", BUILT / "plain"
+    build = Build(source, out, ("{gcc}", "-static", "-o", f"{out}", f"{source}"))
+    return Client("static C", (f"{out}",), ("gcc",), speaks="http", build=build, cooperative=PAST_US)
+
+
 CHROMIUM = (
     "--headless",
     "--no-sandbox",  # it cannot have one as root, nor under no_new_privs
@@ -145,6 +151,6 @@ CLIENTS = [
     Client("PHP: curl", ("{php}", f"{HERE}/php/ask.php", "curl"), ("php", "php:curl")),
     Client("PHP: streams", ("{php}", f"{HERE}/php/ask.php", "streams"), ("php",)),
     Client("Perl: LWP", ("{perl}", f"{HERE}/perl/lwp.pl"), ("perl:LWP", "perl", "perl:LWP::Protocol::https")),
-    Client("static C", (PLAIN.out,), ("gcc",), speaks="http", build=PLAIN, cooperative=PAST_US),
+    static_c(),
     command("Chromium, headless", "chromium", *CHROMIUM),
 ]
