@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,8 @@ class Lab(contextlib.ExitStack):
         )
         answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         report = json.loads((self.root / ".eve-mocks" / "report.json").read_text())
-        calls = [json.loads(line) for line in (self.root / report["log"]).read_text().splitlines()]
+        log = self.root / report["log"] if report["log"] else Path(os.devnull)
+        calls = [json.loads(line) for line in log.read_text().splitlines()]
         cells = Cells(*(cell(url, answers, calls) for url in client.urls))
         return Got(cells, answers, calls, done.stderr, self._island.sent())
 
