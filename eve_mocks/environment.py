@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Tells that a process is inside a run; read by a run that is started there.
 RUN = "EVE_MOCKS_RUN"
-# Read by the Python preload.
+# Read by the preloads of Python and PHP.
 BUNDLE = "EVE_MOCKS_CA_BUNDLE"
 # Read by the Node preload.
 PROXY = "EVE_MOCKS_PROXY"
@@ -33,6 +33,7 @@ PROXY = "EVE_MOCKS_PROXY"
 _PRELOAD = Path(__file__).parent / "preload"
 NODE_PRELOAD = _PRELOAD / "node.cjs"
 PYTHON_PRELOAD = _PRELOAD / "python"
+PHP_SETTINGS = _PRELOAD / "php"
 
 # Clients that match whole names, suffixes or networks each find a form that they know here. "[::1]", which Node and
 # urllib would want, is left out: httpx takes it for a URL and refuses every request.
@@ -50,6 +51,7 @@ _CA_FILES = (
     "CARGO_HTTP_CAINFO",
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     "NIX_SSL_CERT_FILE",
+    "PERL_LWP_SSL_CA_FILE",
     # A project's own settings name a file too, and count less than these: npm's, pnpm's and Yarn 1's, and Yarn's.
     _NPM_CA_FILE,
     "YARN_HTTPS_CA_FILE_PATH",
@@ -62,7 +64,6 @@ _OTHER_CA_FILES = (
     "HEX_CACERTS_PATH",
     "HTTPLIB2_CA_CERTS",
     "HTTPS_CA_FILE",
-    "PERL_LWP_SSL_CA_FILE",
 )
 _OTHER_PROXY = re.compile(
     r"((npm_config_|global_agent_|yarn_)(https?_?)?|(https?|ftp|wss?|grpc|socks5?)_)proxy", re.IGNORECASE
@@ -132,7 +133,7 @@ def extend(
 ) -> dict[bytes, bytes]:
     """The environment of a command whose proxy listens on a port of loopback."""
     proxy = f"http://127.0.0.1:{port}"
-    ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1"}
+    ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1", "PERL_LWP_ENV_PROXY": "1"}
     ours |= dict.fromkeys(_PROJECT_PROXIES, proxy)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy
@@ -158,6 +159,9 @@ def extend(
     extended("NODE_OPTIONS", before=f"--require {_node_word(NODE_PRELOAD)}")
     extended("BUN_OPTIONS", before=_quoted(f"--preload={NODE_PRELOAD}"))
     extended("PYTHONPATH", before=str(PYTHON_PRELOAD), mark=os.pathsep)
+    # Where it is not set, an empty entry stands for the folder that PHP has built in.
+    scanned = os.pathsep.join(["", str(PHP_SETTINGS)][b"PHP_INI_SCAN_DIR" in given :])
+    extended("PHP_INI_SCAN_DIR", after=scanned, mark=os.pathsep)
     # The last of two properties counts.
     extended("JAVA_TOOL_OPTIONS", after=_java_options(port, trust.java_store))
     return {**given, **{os.fsencode(name): os.fsencode(value) for name, value in ours.items()}}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eve_mocks.environment import NODE_PRELOAD, PYTHON_PRELOAD, Upstream, extend, trusted_files
+from eve_mocks.environment import NODE_PRELOAD, PHP_SETTINGS, PYTHON_PRELOAD, Upstream, extend, trusted_files
 from eve_mocks.trust import Trust
 
 if TYPE_CHECKING:
@@ -80,6 +80,19 @@ def test_options_are_extended(name: str, own: str, kept: str, ours: str) -> None
     both = extended({name.encode(): own.encode()})[name.encode()].decode()
     assert kept in both
     assert ours in both
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, f":{PHP_SETTINGS}", id="unset: PHP's own folder, and ours"),
+        pytest.param({b"PHP_INI_SCAN_DIR": b""}, f"{PHP_SETTINGS}", id="empty: no folder of PHP's"),
+        pytest.param({b"PHP_INI_SCAN_DIR": b"/mine"}, f"/mine:{PHP_SETTINGS}", id="a folder of the caller's"),
+        pytest.param(extended(), f":{PHP_SETTINGS}", id="a run in a run"),
+    ],
+)
+def test_folders_of_php_settings(given: dict[bytes, bytes], expected: str) -> None:
+    assert extended(given)[b"PHP_INI_SCAN_DIR"].decode() == expected
 
 
 @pytest.mark.parametrize("name", ["NODE_OPTIONS", "PYTHONPATH", "JAVA_TOOL_OPTIONS", "BUN_OPTIONS"])
