@@ -158,7 +158,7 @@ def cell(url: str, answers: list[dict[str, Any]], calls: list[dict[str, Any]]) -
         return "reached"
     if outcomes != {"blocked"}:
         return "failed"
-    return "blocked: tls" if any(call["reason"] == "tls" for call in seen) else "refused"
+    return "blocked: tls" if all(call["reason"] == "tls" for call in seen) else "refused"
 
 
 def rows(clients: Iterable[Client]) -> dict[str, dict[str, Cells]]:

@@ -149,8 +149,9 @@ CLIENTS = [
     go("pure", "0", "netgo"),
     Client("Ruby: Net::HTTP", ("{ruby}", f"{HERE}/ruby/net_http.rb"), ("ruby",)),
     Client("PHP: curl", ("{php}", f"{HERE}/php/ask.php", "curl"), ("php", "php:curl")),
-    Client("PHP: streams", ("{php}", f"{HERE}/php/ask.php", "streams"), ("php",)),
+    Client("PHP: streams", ("{php}", f"{HERE}/php/ask.php", "streams"), ("php",), cooperative=PAST_US),
     Client("Perl: LWP", ("{perl}", f"{HERE}/perl/lwp.pl"), ("perl:LWP", "perl", "perl:LWP::Protocol::https")),
     static_c(),
-    command("Chromium, headless", "chromium", *CHROMIUM),
+    command("Chromium, headless", "chromium", *CHROMIUM, contained=NO_TRUST, cooperative=NO_TRUST),
+    command("Chromium, --ignore-certificate-errors", "chromium", *CHROMIUM, "--ignore-certificate-errors"),
 ]

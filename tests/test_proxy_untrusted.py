@@ -24,6 +24,10 @@ def alert(reason: str) -> ssl.SSLError:
         ("wget", "Have it trust the file that the run names in WGETRC, not --ca-certificate or --config."),
         ("git-remote-http", "Have it trust the file that the run names in GIT_SSL_CAINFO."),
         ("pip3.13", "Have it trust the file that the run names in PIP_CERT, not --cert."),
+        (
+            "chromium",
+            "Start it with --ignore-certificate-errors: it reads no variable that could name the file to trust.",
+        ),
         ("agent", f"{ANY}, not a list of its own."),
     ],
 )

@@ -27,8 +27,12 @@ _TOLD = (
     (r"aws.*", "AWS_CA_BUNDLE", "--ca-bundle"),
     (r"cargo|rustup", "CARGO_HTTP_CAINFO", ""),
     (r"java", "JAVA_TOOL_OPTIONS", "a trust store of its own"),
+    (r"perl[\d.]*", "PERL_LWP_SSL_CA_FILE", "an explicit `ssl_opts`"),
+    (r"php[\d.]*", "curl.cainfo and openssl.cafile", "an explicit option"),
     (r"nix.*", "NIX_SSL_CERT_FILE", ""),
 )
+# They ask nobody but a store of the user's, which a run leaves alone.
+_BROWSER = re.compile(r"chrom(e|ium).*|google-chrome.*|headless_shell|msedge.*")
 _ANY = ("SSL_CERT_FILE, or NODE_EXTRA_CA_CERTS for Node", "a list of its own")
 
 
@@ -49,7 +53,12 @@ def explain(error: ssl.SSLError | None, program: str | None) -> tuple[str, str]:
     who = program or "A client, of which no more can be seen now,"
     if error is not None and not is_distrust(error):
         return f"{who} and the proxy could not agree on TLS: {error.reason or error}.", "Have it speak TLS 1.2 or 1.3."
-    variables, instead = next((found for pattern, *found in _TOLD if re.fullmatch(pattern, program or "")), _ANY)
-    fix = f"Have it trust the file that the run names in {variables}{f', not {instead}' if instead else ''}."
     said = "hung up when it saw" if error is None else "does not trust"
-    return f"{who} {said} the certificate of the run.", fix
+    return f"{who} {said} the certificate of the run.", _fix(program or "")
+
+
+def _fix(program: str) -> str:
+    if _BROWSER.fullmatch(program):
+        return "Start it with --ignore-certificate-errors: it reads no variable that could name the file to trust."
+    variables, instead = next((found for pattern, *found in _TOLD if re.fullmatch(pattern, program)), _ANY)
+    return f"Have it trust the file that the run names in {variables}{f', not {instead}' if instead else ''}."
