@@ -61,6 +61,7 @@ class Client:
     build: Build | None = None
     contained: Cells = AS_MEANT
     cooperative: Cells = AS_MEANT
+    looks_up: bool = False  # a name that it asks a proxy for
 
     @property
     def urls(self) -> list[str]:
@@ -141,13 +142,16 @@ CLIENTS = [
     *node("ws", "ws", "ws", speaks="wss"),
     Client("Bun: fetch", ("{bun}", "run", f"{HERE}/node/fetch.mjs"), ("bun",)),
     Client(
-        "Deno: fetch", ("{deno}", "run", "--quiet", "--no-config", "--allow-all", f"{HERE}/node/fetch.mjs"), ("deno",)
+        "Deno: fetch",
+        ("{deno}", "run", "--quiet", "--no-config", "--allow-all", f"{HERE}/node/fetch.mjs"),
+        ("deno",),
+        looks_up=True,
     ),
     java("HttpClient"),
     java("HttpURLConnection"),
     go("cgo", "1", "netcgo"),
     go("pure", "0", "netgo"),
-    Client("Ruby: Net::HTTP", ("{ruby}", f"{HERE}/ruby/net_http.rb"), ("ruby",)),
+    Client("Ruby: Net::HTTP", ("{ruby}", f"{HERE}/ruby/net_http.rb"), ("ruby",), looks_up=True),
     Client("PHP: curl", ("{php}", f"{HERE}/php/ask.php", "curl"), ("php", "php:curl")),
     Client("PHP: streams", ("{php}", f"{HERE}/php/ask.php", "streams"), ("php",), cooperative=PAST_US),
     Client("Perl: LWP", ("{perl}", f"{HERE}/perl/lwp.pl"), ("perl:LWP", "perl", "perl:LWP::Protocol::https")),
