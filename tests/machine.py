@@ -27,6 +27,7 @@ _IN_DEBIAN = {
     "ip": "iproute2",
     "java": "default-jre-headless",
     "javac": "default-jdk-headless",
+    "perl:LWP": "libwww-perl",
     "perl:LWP::Protocol::https": "liblwp-protocol-https-perl",
     "php": "php-cli",
     "php:curl": "php-curl",
