@@ -117,6 +117,8 @@ class Lab(contextlib.ExitStack):
             check=False,
         )
         answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if [answer["url"] for answer in answers] != client.urls:
+            raise RuntimeError(f"{client.name}, {mode}: no answer to each URL\n{done.stdout}{done.stderr}")
         report = json.loads((self.root / ".eve-mocks" / "report.json").read_text())
         log = self.root / report["log"] if report["log"] else Path(os.devnull)
         calls = [json.loads(line) for line in log.read_text().splitlines()]

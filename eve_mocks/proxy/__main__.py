@@ -120,7 +120,6 @@ async def serve(
         records, *sockets = contained
         redirected = Redirected(listener, records)
         await redirected.start(sockets)
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher)
     control.send({"ready": True})
     for mock in mocks.mocks:
         if isinstance(mock, McpMock):
