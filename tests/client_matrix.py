@@ -158,7 +158,7 @@ def cell(url: str, answers: list[dict[str, Any]], calls: list[dict[str, Any]]) -
         return "answered"
     if "allowed" in outcomes and FROM_THE_UPSTREAM in told:
         return "reached"
-    if outcomes != {"blocked"}:
+    if outcomes != {"blocked"} or FROM_THE_UPSTREAM in told:
         return "failed"
     return "blocked: tls" if all(call["reason"] == "tls" for call in seen) else "refused"
 

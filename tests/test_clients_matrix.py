@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import client_matrix
 import pytest
-from client_table import CLIENTS
+from client_table import CLIENTS, Client
 from island import NAME_SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from client_matrix import Lab
-    from client_table import Client
     from island import Island
 
 
@@ -47,6 +46,29 @@ def test_client(lab: Lab, needs: Callable[..., str], client: Client, mode: str) 
     for call in distrusted:
         assert re.search("hung up|does not trust", call["error"])
         assert call["fix"] in got.summary
+
+
+MOCKED, ALLOWED, BLOCKED = Client("", (), ()).urls
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "calls", "expected"),
+    [
+        (MOCKED, client_matrix.FROM_A_MOCK, [("mocked", None)], "answered"),
+        (MOCKED, client_matrix.FROM_A_MOCK, [], "not seen"),
+        (MOCKED, "", [("mocked", None)], "failed"),
+        (MOCKED, "", [("blocked", "tls")], "blocked: tls"),
+        (ALLOWED, client_matrix.FROM_THE_UPSTREAM, [("allowed", None)], "reached"),
+        (ALLOWED, client_matrix.FROM_THE_UPSTREAM, [], "not seen"),
+        (ALLOWED, client_matrix.FROM_THE_UPSTREAM, [("blocked", "unclaimed")], "failed"),
+        (BLOCKED, "no", [("blocked", "tls"), ("blocked", "unclaimed")], "refused"),
+        (BLOCKED, client_matrix.FROM_THE_UPSTREAM, [("blocked", "unclaimed")], "failed"),
+    ],
+)
+def test_a_word_takes_both_the_client_and_the_record(url: str, body: str, calls: list, expected: str) -> None:
+    recorded = [{"url": url, "outcome": outcome, "reason": reason} for outcome, reason in calls]
+    others = [{"url": "https://example.com/", "outcome": "mocked"}]
+    assert client_matrix.cell(url, [{"url": url, "body": body}], recorded + others) == expected
 
 
 def test_the_page_shows_what_the_tests_expect() -> None:
