@@ -111,7 +111,7 @@ def static_c() -> Client:
 
 CHROMIUM = (
     "--headless",
-    "--no-sandbox",  # it cannot have one as root, nor under no_new_privs
+    "--no-sandbox",  # it refuses to start as root without
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
