@@ -44,7 +44,7 @@ def environment(home: Path) -> dict[str, str]:
 def find(tool: str) -> str | None:
     """The path of a program or of a package of npm's; of another package or module, its version."""
     kind, _, name = tool.partition(":")
-    if kind == "npm":
+    if kind == "npm" and name:
         return str(NODE_MODULES / name) if (NODE_MODULES / name).is_dir() else None
     if tool in _IN_NPM:
         return next(map(str, NODE_MODULES.glob(_IN_NPM[tool])), None)
@@ -68,7 +68,7 @@ def version(tool: str) -> str | None:
     path = find(kind if kind in _MODULES else tool)
     if path is None:
         return None
-    if kind == "npm":
+    if kind == "npm" and name:
         return json.loads((Path(path) / "package.json").read_text())["version"]
     if name:
         asked = ["-e" if kind == "perl" else "-r", _MODULES[kind].format(name)]
