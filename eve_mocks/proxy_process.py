@@ -154,7 +154,8 @@ class ProxyProcess:
         if self._has_told:
             return True
         try:
-            return bool(select.select([self._listener], [], [], 0)[0])
+            # On the control socket there is something where the process serves, or has ended, and it is not heard yet.
+            return bool(select.select([self._listener, self._control], [], [], 0)[0])
         except (OSError, ValueError):  # closed meanwhile: it serves
             return True
 

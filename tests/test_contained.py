@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import urllib.parse
 from typing import TYPE_CHECKING
 
 import containment
@@ -147,10 +148,12 @@ class TestClients:
         pay.eve_mocks("run", "--contain", "off", "--", *CLIENTS["curl"], MOCKED, prefix=island.prefix(pay.root))
         assert f"udp {islands.NAME_SERVER}:53" in island.sent()
 
-    def test_no_trust_is_told_with_its_fix(self, pay: Project, island: Island) -> None:
-        done = on(island, pay, "env", "-i", shutil.which("curl") or "curl", "-sS", MOCKED)
+    @pytest.mark.parametrize("url", [MOCKED, ALLOWED], ids=["looked up", "in /etc/hosts"])
+    def test_no_trust_is_told_with_its_fix(self, pay: Project, island: Island, url: str) -> None:
+        done = on(island, pay, "env", "-i", shutil.which("curl") or "curl", "-sS", url)
         assert done.returncode == 60
         (call,) = pay.calls()
+        assert call["url"] == urllib.parse.urljoin(url, "/")
         assert (call["outcome"], call["reason"], call["program"]) == ("blocked", "tls", "curl")
         assert "CURL_CA_BUNDLE" in done.stderr
 

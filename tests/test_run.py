@@ -305,6 +305,26 @@ def test_a_proxy_that_dies_fails_the_run(pay: Project) -> None:
     assert pay.report()["problems"][0]["fails"] is True
 
 
+@pytest.mark.parametrize("contain", ["auto", "off"])
+def test_a_proxy_that_breaks_at_its_start_fails_the_run(pay: Project, contain: str) -> None:
+    """As in a broken installation: what the proxy imports, and the wrapper does not, cannot be imported."""
+    pay.file("broken/h11.py", "raise RuntimeError('broken at its start')")
+    code = "import sys; sys.path.insert(0, 'broken'); from eve_mocks.cli import main; sys.exit(main())"
+    arguments = ["run", "--contain", contain, "--", "sh", "-c", f"{' '.join(CHARGES)}; exit 0"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=pay.root,
+        env=pay.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "the proxy ended before the command did (exit code 1), so calls were refused" in done.stderr
+    assert "RuntimeError: broken at its start" in done.stderr
+
+
 # A mock that the wrapper loads at once, and the proxy when somebody writes to the gate.
 GATED = """
 import sys

@@ -114,13 +114,13 @@ async def serve(
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
+    control.send({"ready": True})  # before the first answer: a command may end with it, and so ask for the result
     await listener.start(sock)
     redirected = None
     if contained:
         records, *sockets = contained
         redirected = Redirected(listener, records)
         await redirected.start(sockets)
-    control.send({"ready": True})
     for mock in mocks.mocks:
         if isinstance(mock, McpMock):
             mock.warm()

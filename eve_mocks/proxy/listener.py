@@ -195,11 +195,14 @@ class Listener:
             nonlocal secure
             secure = dataclasses.replace(secure, peer=self.peer(secure))
 
-        def established(tls: ServerSide) -> asyncio.BaseProtocol:
-            return FirstBytes(self, dataclasses.replace(secure.called(tls.sni), sni=tls.sni), secure=tls)
+        def named(tls: ServerSide) -> Connection:
+            return dataclasses.replace(secure.called(tls.sni), sni=tls.sni)
 
-        def failed(error: ssl.SSLError | None) -> None:
-            self.trust.failed(secure, error)
+        def established(tls: ServerSide) -> asyncio.BaseProtocol:
+            return FirstBytes(self, named(tls), secure=tls)
+
+        def failed(tls: ServerSide, error: ssl.SSLError | None) -> None:
+            self.trust.failed(named(tls), error)
 
         hand_over(transport, TlsLayer(context, offered=offered, established=established, failed=failed), data)
 

@@ -40,7 +40,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         *,
         offered: Callable[[], None],
         established: Callable[[ServerSide], asyncio.BaseProtocol],
-        failed: Callable[[ssl.SSLError | None], None],
+        failed: Callable[[ServerSide, ssl.SSLError | None], None],
     ) -> None:
         super().__init__()
         self._incoming = ssl.MemoryBIO()
@@ -121,7 +121,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         self._timer.cancel()
         failed, self._failed = self._failed, _ignore
         if error is not None or self._answered:
-            failed(error)
+            failed(self._tls, error)
         self._closing = True
         self._socket.close()
 
@@ -209,5 +209,5 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         return self._socket.get_write_buffer_size()
 
 
-def _ignore(error: ssl.SSLError | None) -> None:
+def _ignore(tls: ServerSide, error: ssl.SSLError | None) -> None:
     """Stands in for ``failed`` once it has been called."""
