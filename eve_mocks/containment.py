@@ -66,7 +66,7 @@ class Containment:
             known=proxy.address,
             on_redirect=lambda record: proxy.tell(contain.encode(record)),
             on_refused=lambda record: proxy.tell(contain.encode(record)),
-            refuses=_refuses(router),
+            refuses=_refuses(router, proxy),
         )
 
     def launch(self, spawn: Callable[[], int]) -> int:
@@ -91,15 +91,24 @@ class Containment:
             self._contained.close()
 
 
-def _refuses(router: Router) -> Callable[[str, int], bool]:
+def _refuses(router: Router, proxy: ProxyProcess) -> Callable[[str, int], bool]:
     hosts = Hosts()
 
     def refuses(host: str, port: int) -> bool:
         if port not in SERVER_FIRST:
             return False
         names = (host, *hosts.names(host))
-        entry = router.raw("tcp", names, port)
+        known = router if proxy.server_first is None else _of_the_proxy(proxy.server_first)
+        entry = known.raw("tcp", names, port)
         is_allowed = entry is not None and entry.kind == "allow"
-        return not is_allowed and not any(router.knows(name, port) for name in names)
+        return not is_allowed and not any(known.knows(name, port) for name in names)
 
     return refuses
+
+
+def _of_the_proxy(urls: list[str]) -> Router:
+    """As much of the proxy's router as decides here."""
+    from eve_mocks.model import Passage
+    from eve_mocks.router import Router
+
+    return Router((), [Passage(kind="allow", name="", url=url, why="") for url in urls])

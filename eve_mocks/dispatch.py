@@ -269,8 +269,9 @@ class Dispatcher:
             or self._machinery.only(url.host, url.port)
         )
         if entry is not None:
-            # QUIC (RFC 9114, section 3.1.2): a client that cannot have it goes on with TCP, where it is answered.
-            expected = url.scheme == "udp" or (isinstance(entry, Passage) and entry.kind == "block")
+            # QUIC (RFC 9114, section 3.1.2), TCP Fast Open (RFC 7413, section 4.1.3): a client that cannot have it goes
+            # on with TCP as ever, where it is answered.
+            expected = url.scheme in ("udp", "tcp-fast-open") or (isinstance(entry, Passage) and entry.kind == "block")
             exchange.note(target=entry.name, target_url=entry.url, expected=expected)
         exchange.finish(status=None)
 

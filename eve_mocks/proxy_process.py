@@ -136,6 +136,11 @@ class ProxyProcess:
         self._started.set()
         self._done.set()
 
+    @property
+    def server_first(self) -> list[str] | None:
+        """URLs on ports of ``SERVER_FIRST`` that mocks are about, as the proxy has them; None before it has."""
+        return self._heard.get("serverFirst")
+
     def finish(self) -> tuple[dict[str, Any] | None, Problem | None]:
         """Ask for the result of the run, once the command has ended: the calls, and what went wrong if it did.
 

@@ -13,7 +13,7 @@ from eve_mocks.match import RAW, Claim, parse_claim
 from eve_mocks.model import URL, Mock, Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 type Entry = Mock | Passage
 type Origin = tuple[str, str, int]
@@ -93,6 +93,12 @@ class Router:
             for routes in self._candidates(scheme, host, port)
             for route in routes
         )
+
+    def urls(self, ports: Collection[int]) -> list[str]:
+        """What entries about these ports claim, but for whole connections that are blocked."""
+        routes = (route for index in (self._exact, self._wildcard) for found in index.values() for route in found)
+        about = {route.claim.url: route.entry.kind for route in routes if route.claim.url.port in ports}
+        return [str(url) for url, kind in about.items() if url.scheme not in RAW or kind == "allow"]
 
     def allows(self) -> bool:
         """Whether any request at all is allowed through."""

@@ -215,6 +215,30 @@ class TestRaw:
         (call,) = pay.calls()
         assert (call["url"], call["reason"]) == ("tcp://db.example:3306/", "protocol")
 
+    def test_an_edit_counts_for_such_a_server_too(self, pay: Project, island: Island) -> None:
+        """Both ways, and nothing but what is there: the connection is carried to a machine that refuses it."""
+        entry = f"{{kind: allow, url: 'tcp://{islands.UPSTREAM}:3306', why: a test}}"
+        done = on(
+            island,
+            pay,
+            *python(f"""
+                import pathlib, socket, time
+                def until(wanted):
+                    end = time.monotonic() + 20
+                    while (got := socket.socket().connect_ex(("{islands.UPSTREAM}", 3306))) != wanted:
+                        assert time.monotonic() < end, got
+                    print(got)
+                until(111)
+                edited = pathlib.Path("mocks/database.yaml")
+                edited.write_text({entry!r})
+                until(0)
+                edited.unlink()
+                until(111)
+            """),
+        )
+        assert done.stdout == "111\n0\n111\n", done.stderr
+        assert {call["outcome"] for call in pay.calls()} == {"blocked", "allowed"}
+
     @pytest.mark.parametrize("kind", ["tcp", "udp"])
     def test_what_is_expected_fails_nothing(self, pay: Project, island: Island, kind: str) -> None:
         pay.file("mocks/noise.yaml", f"{{kind: block, url: '{kind}://noise.example:9999', why: it is noise}}")

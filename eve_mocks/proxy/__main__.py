@@ -3,7 +3,8 @@
 The arguments are file descriptors; those in the last one are there where the command is contained.
 
 On the control socket, JSON by line: settings come in, ``ready`` or ``error`` goes out; ``finish`` comes in, the
-``report`` goes out. When the wrapper is gone, so is the proxy at once: what is left of the command loses the network.
+``report`` goes out. ``serverFirst`` (see ``Router.urls``) goes out as often as the mocks are loaded. When the wrapper
+is gone, so is the proxy at once: what is left of the command loses the network.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from eve_mocks.exits import leave
 from eve_mocks.folder import Folder
 from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.load import load, names
+from eve_mocks.ports import SERVER_FIRST
 from eve_mocks.proxy import stuck
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
@@ -109,8 +111,14 @@ async def serve(
         eve_dev=settings.eve_dev,
         advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),
     )
+
+    def tell(router: Router) -> None:
+        if contained:  # what is refused at connect is refused by the wrapper
+            control.send({"serverFirst": router.urls(SERVER_FIRST)})
+
     # From here on, since an edit may follow ``ready`` at once.
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher, stamp)
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher, stamp, tell)
+    tell(dispatcher.router)  # the wrapper has loaded the mocks too, but before an edit that may have been made since
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
     listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)

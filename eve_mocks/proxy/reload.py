@@ -11,6 +11,7 @@ from eve_mocks.load import load
 from eve_mocks.router import Router
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from eve_mocks.dispatch import Dispatcher
@@ -36,13 +37,22 @@ class Reloading:
     """Watches a folder; an edit counts for calls to come, a broken one for none. ``problems`` tells of those.
 
     ``loaded`` is the stamp of the folder from before it was loaded: what is edited meanwhile is an edit too.
+    ``taken`` is called after each edit that counts.
     """
 
-    def __init__(self, folder: Path, shown: str, dispatcher: Dispatcher, loaded: Stamp | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        shown: str,
+        dispatcher: Dispatcher,
+        loaded: Stamp | None,
+        taken: Callable[[Router], object] = lambda _: None,
+    ) -> None:
         self.problems: list[dict[str, str]] = []
         self._folder = folder
         self._shown = shown
         self._dispatcher = dispatcher
+        self._taken = taken
         self._loaded = self._seen = loaded
 
     async def watch(self) -> None:
@@ -60,7 +70,8 @@ class Reloading:
             mocks = load(self._folder, shown=self._shown)
             if mocks.errors:
                 raise mocks.errors[0]
-            self._dispatcher.router = Router(mocks.mocks, mocks.passages)
+            self._dispatcher.router = router = Router(mocks.mocks, mocks.passages)
+            self._taken(router)
         except MockError as error:
             problem = {
                 "message": f"an edit of the mocks was not taken: {error.where}: {error.message}",
