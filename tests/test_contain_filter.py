@@ -46,7 +46,6 @@ def verdict(machine, mode, number, arguments=(), audit=None):
 
 
 MISSING = FAIL | errno.ENOSYS
-UNSUPPORTED = FAIL | errno.EOPNOTSUPP
 FORBIDDEN = FAIL | errno.EPERM
 GARBAGE = 0xDEAD_BEEF << 32  # the high half of an int argument is whatever was in the register
 
@@ -67,9 +66,9 @@ CASES = {
     "send": ("sendto", (3, 0x1000, 5, 0, 0, 0), ALLOW),
     "sendto an address": ("sendto", (3, 0x1000, 5, 0, 0x2000, 16), ASK),
     "sendto an address above 4 GiB": ("sendto", (3, 0x1000, 5, 0, 1 << 32, 16), ASK),
-    "fast open": ("sendto", (3, 0x1000, 5, 0x20000000, 0x2000, 16), UNSUPPORTED),
-    "fast open by sendmsg": ("sendmsg", (3, 0x1000, 0x20000040), UNSUPPORTED),
-    "fast open by sendmmsg": ("sendmmsg", (3, 0x1000, 1, 0x20000000), UNSUPPORTED),
+    "fast open": ("sendto", (3, 0x1000, 5, 0x20000000, 0x2000, 16), ASK),
+    "fast open by sendmsg": ("sendmsg", (3, 0x1000, 0x20000040), ASK),
+    "fast open by sendmmsg": ("sendmmsg", (3, 0x1000, 1, 0x20000000), ASK),
     "sendmsg": ("sendmsg", (3, 0x1000, 0), ASK),
     "sendmmsg": ("sendmmsg", (3, 0x1000, 2, 0), ASK),
     "recv": ("recvfrom", (3, 0x1000, 5, 0x20000000, 0, 0), ALLOW),

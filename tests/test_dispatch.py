@@ -328,6 +328,7 @@ def test_a_refused_connection_is_a_call_too() -> None:
     [
         pytest.param("https://shop.test/", "shop", False, id="mock"),
         pytest.param("tcp://shop.test:443/", "shop", False, id="mock-not-http"),
+        pytest.param("tcp-fast-open://shop.test:443/", "shop", True, id="mock-fast-open"),
         pytest.param("https://noise.test/", "named", True, id="block"),
         pytest.param("https://below.noise.test/", "below", True, id="block-of-a-path"),
         pytest.param("https://telemetry.vercel.com/", "eve-telemetry", True, id="machinery"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     type Refuse = Callable[[Question, str, Internet, str], None]
 
+MSG_FASTOPEN = 0x20000000
 _MOST_MESSAGES = 1024  # UIO_MAXIOV
 _LONGEST = 65535
 REASON = "no datagram leaves this machine"
@@ -54,15 +55,25 @@ class Datagrams:
         return -connect(sock, target)
 
     def sendto(self, question: Question) -> Answer:
-        _, buffer, size, _, name, name_length = question.arguments
+        _, buffer, size, flags, name, name_length = question.arguments
         sockaddr = read_memory(question.thread, name, min(name_length & 0xFFFFFFFF, 128))
+        if flags & MSG_FASTOPEN:
+            return self._fast_open(question, sockaddr)
         return self._send(question, sockaddr, lambda: read_memory(question.thread, buffer, min(size, _LONGEST)))
 
     def sendmsg(self, question: Question) -> Answer:
-        return self._send_message(question, Message.read(question.thread, question.arguments[1]))
+        _, header, flags, *_ = question.arguments
+        wanted = Message.read(question.thread, header)
+        return (
+            self._fast_open(question, wanted.sockaddr())
+            if flags & MSG_FASTOPEN
+            else self._send_message(question, wanted)
+        )
 
     def sendmmsg(self, question: Question) -> Answer:
-        _, vector, count, *_ = question.arguments
+        _, vector, count, flags, *_ = question.arguments
+        if flags & MSG_FASTOPEN:
+            return self._fast_open(question, Message.read(question.thread, vector).sockaddr())
         count = min(count & 0xFFFFFFFF, _MOST_MESSAGES)
         headers = read_memory(question.thread, vector, count * message.STRIDE)
         sent = 0
@@ -158,6 +169,13 @@ class Datagrams:
                 return Verdict.PROCEED
         fitted = fill(data, server)
         return len(data) if flags & socket.MSG_TRUNC else fitted
+
+    def _fast_open(self, question: Question, sockaddr: bytes) -> int:
+        """A connect in disguise, and its first bytes at once: a program that cannot have it connects as any other."""
+        destination = internet(sockaddr)
+        if destination is not None and not destination.is_native:
+            self._refuse(question, "tcp-fast-open", destination, "nothing is sent before it is known to whom")
+        return -errno.EOPNOTSUPP
 
     def _refused(self, question: Question, destination: Internet) -> int:
         self._refuse(question, "udp", destination, REASON)

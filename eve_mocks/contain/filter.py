@@ -28,7 +28,6 @@ NUMBER, ARCH = 0, 4
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
 SOCK_TYPE_MASK, SOCK_STREAM = 0xF, 1
 IPPROTO_IP, IPPROTO_TCP, IPPROTO_IPV6, IPPROTO_MPTCP = 0, 6, 41, 262
-MSG_FASTOPEN = 0x20000000
 X32_SYSCALL_BIT = 0x40000000
 
 FORBIDDEN_OPTIONS = {
@@ -108,10 +107,10 @@ def program(machine: Machine, mode: Mode) -> list[Step]:
     calls = {
         machine.connect: "ask",
         machine.socket: "socket",
-        machine.sendto: "sendto",
-        machine.sendmsg: "sendmsg",
-        machine.sendmmsg: "sendmmsg",
-        machine.recvfrom: "recvfrom",
+        machine.sendto: "addressed",
+        machine.sendmsg: "ask",
+        machine.sendmmsg: "ask",
+        machine.recvfrom: "addressed",
         machine.recvmsg: "ask",
         machine.setsockopt: "setsockopt",
         machine.io_uring_setup: "missing",
@@ -128,7 +127,7 @@ def program(machine: Machine, mode: Mode) -> list[Step]:
         *(_equal(number, label) for number, label in calls.items()),
         Return(ALLOW),
         *_socket(gives=gives),
-        *_sending(),
+        *_addressed(),
         *_setsockopt(),
         Label("ask"),
         Return(ASK),
@@ -136,8 +135,6 @@ def program(machine: Machine, mode: Mode) -> list[Step]:
         Return(ALLOW),
         Label("missing"),
         Return(FAIL | errno.ENOSYS),
-        Label("unsupported"),
-        Return(FAIL | errno.EOPNOTSUPP),
         Label("forbidden"),
         Return(FAIL | errno.EPERM),
     ]
@@ -179,19 +176,10 @@ def _socket(*, gives: bool) -> list[Step]:
     ]
 
 
-def _sending() -> list[Step]:
-    """MSG_FASTOPEN is a connect in disguise; sendto and recvfrom matter only with an address."""
+def _addressed() -> list[Step]:
+    """Sendto and recvfrom matter only where they name an address, their fifth argument."""
     return [
-        Label("sendmsg"),
-        argument(2),
-        Jump(Test.ANY_BIT, MSG_FASTOPEN, "unsupported", "ask"),
-        Label("sendmmsg"),
-        argument(3),
-        Jump(Test.ANY_BIT, MSG_FASTOPEN, "unsupported", "ask"),
-        Label("sendto"),
-        argument(3),
-        Jump(Test.ANY_BIT, MSG_FASTOPEN, "unsupported"),
-        Label("recvfrom"),
+        Label("addressed"),
         argument(4),
         _equal(0, otherwise="ask"),
         argument(4, high=True),
