@@ -1,156 +1,24 @@
-"""``.eve-mocks/``: a folder for each run in the working directory, and the latest report (contract, section 8).
-
-A run works wherever it is started: where the folder cannot be written, a temporary one takes its place.
-"""
+"""The runs that are kept in ``.eve-mocks/``, and their reports, read again (contract, section 8)."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.match import nearest
-from eve_mocks.report import fold, with_calls
+from eve_mocks.report import fold
+from eve_mocks.run_folder import NAME, RUN, lives
 
 if TYPE_CHECKING:
-    import datetime
+    from pathlib import Path
 
     from eve_mocks.report import Report
 
-KEPT = 10
 _SHOWN = 3
-_NAME = Path(".eve-mocks")
 _SHAPE = {"counts": dict, "targets": list, "sessions": list, "unused": dict, "problems": list}
-_RUN = re.compile(r"\d{8}T\d{6}\.\d{3}Z-(?P<pid>\d+)")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunFolder:
-    """Where one run is kept. ``shown`` is how its report is called; ``problem`` tells why it is not the usual place."""
-
-    path: Path
-    latest: Path | None
-    shown: str
-    problem: Problem | None = None
-
-    @property
-    def log(self) -> Path:
-        return self.path / "calls.jsonl"
-
-    @property
-    def output(self) -> Path:
-        """What the mocks print, and the proxy's own complaints."""
-        return self.path / "output.log"
-
-    def write(self, report: Report) -> None:
-        """Write the report of this run. Raises ``OSError``."""
-        text = json.dumps(report, ensure_ascii=False, indent=2).encode("utf-8", "replace") + b"\n"
-        _replace(self.path / "report.json", text)
-        if report["exitCode"] is not None and self.latest is not None:
-            _replace(self.latest, text)
-
-
-def open_run(started: datetime.datetime) -> RunFolder:
-    """Make the folder of a run that starts. Raises ``MockError`` where not even a temporary one can be made."""
-    name = f"{started:%Y%m%dT%H%M%S}.{started.microsecond // 1000:03d}Z-{os.getpid()}"
-    try:
-        top = _NAME.absolute()
-        top.mkdir(exist_ok=True)
-        ignore = top / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
-        path = top / "runs" / name
-        path.parent.mkdir(exist_ok=True)
-        path.mkdir(mode=0o700)
-    except OSError as error:
-        try:
-            return elsewhere(error)
-        except OSError as other:
-            raise MockError(
-                f"the run has nowhere to be kept: {error.strerror}",
-                why=f"neither the working directory nor the temporary one can be written: {other.strerror}",
-                fix="Make room on the disk, or set TMPDIR to a folder that you may write.",
-            ) from other
-    return RunFolder(path, top / "report.json", str(_NAME / "report.json"))
-
-
-def elsewhere(error: OSError) -> RunFolder:
-    """A temporary folder in place of one that cannot be written. Raises ``OSError``."""
-    import tempfile
-
-    path = Path(tempfile.mkdtemp(prefix="eve-mocks-"))
-    problem = Problem(
-        message=f"the report is in {path}, a temporary folder",
-        why=f"{_NAME} in the working directory cannot be written: {error.strerror or error}",
-        fix="Run in a folder that exists and that you may write.",
-    )
-    return RunFolder(path, None, str(path / "report.json"), problem)
-
-
-def save(run: RunFolder, report: Report) -> tuple[Report, str]:
-    """Write the report of a run that has ended, somewhere. Return it as it was written, and where that is."""
-    with contextlib.suppress(OSError):
-        if run.output.stat().st_size == 0:
-            run.output.unlink()
-        else:
-            report = {**report, "output": str(run.output)}
-    if not run.log.exists():
-        report = {**report, "log": None}
-    try:
-        run.write(report)
-        prune(run)
-    except OSError as error:
-        problem = Problem(
-            message="the report is not written",
-            why=f"{error.strerror or error}: {error.filename}",
-            fix="Make room on the disk, or run in a folder that you may write.",
-        )
-        with contextlib.suppress(OSError):
-            place = elsewhere(error)
-            told = _telling(report, place.problem)
-            place.write(told)
-            return told, place.shown
-        return _telling(report, problem), "not written"
-    return report, run.shown
-
-
-def _telling(report: Report, problem: Problem | None) -> Report:
-    return with_calls(report, report, [] if problem is None else [problem])
-
-
-def discard(run: RunFolder) -> None:
-    """Remove the folder of a run whose command could not be started."""
-    import shutil
-
-    shutil.rmtree(run.path, ignore_errors=True)
-
-
-def prune(run: RunFolder) -> None:
-    """Remove all but the last runs; one whose process still lives is kept."""
-    if run.latest is None:
-        return
-    with contextlib.suppress(OSError):
-        names = sorted(name for name in os.listdir(run.path.parent) if _RUN.fullmatch(name))  # noqa: PTH208
-        for name in names[:-KEPT]:
-            if not _lives(int(name.rpartition("-")[2])):
-                import shutil
-
-                shutil.rmtree(run.path.parent / name, ignore_errors=True)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it lives, and is another user's
-        return True
-    return True
 
 
 def find(name: str | None) -> Report:
@@ -160,7 +28,7 @@ def find(name: str | None) -> Report:
 
 def locate(name: str | None) -> Path:
     """Where a report is. Raises ``MockError`` for a name that no run has."""
-    runs = _NAME / "runs"
+    runs = NAME / "runs"
     known = sorted(entry.name for entry in runs.iterdir() if entry.is_dir()) if runs.is_dir() else []
     if name is not None and name not in known:
         raise MockError(
@@ -168,7 +36,7 @@ def locate(name: str | None) -> Path:
             why=f"{runs} holds {len(known)} run{'' if len(known) == 1 else 's'}" if known else f"{runs} holds none",
             fix=_fix(name, known),
         )
-    latest = _NAME / "report.json"
+    latest = NAME / "report.json"
     if name is None and (latest.exists() or not known):
         return latest
     return runs / (name or known[-1]) / "report.json"
@@ -214,25 +82,14 @@ def _check_shape(report: Report) -> None:
 
 def unfinished() -> Problem | None:
     """What is told beside the latest report, where a later run has none: it still runs, or was killed."""
-    runs = _NAME / "runs"
+    runs = NAME / "runs"
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        last = max(name for name in os.listdir(runs) if _RUN.fullmatch(name))  # noqa: PTH208
+        last = max(name for name in os.listdir(runs) if RUN.fullmatch(name))  # noqa: PTH208
         if json.loads((runs / last / "report.json").read_bytes())["exitCode"] is None:
-            lives = _lives(int(last.rpartition("-")[2]))
+            still = lives(int(last.rpartition("-")[2]))
             return Problem(
-                message=f"this is not the last run: {last} {'still runs' if lives else 'did not end'}",
+                message=f"this is not the last run: {last} {'still runs' if still else 'did not end'}",
                 why="a run writes its report when its command has ended",
                 fix=f"eve-mocks report {last} shows what it has done so far.",
             )
     return None
-
-
-def _replace(path: Path, text: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(file, "wb") as stream:  # noqa: PTH123 - the descriptor carries the mode
-            stream.write(text)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

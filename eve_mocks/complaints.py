@@ -7,7 +7,6 @@ import errno
 import itertools
 import json
 import os
-import traceback
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +29,8 @@ def of(error: Exception) -> list[MockError]:
     if isinstance(error, ExceptionGroup):
         return [told for each in error.exceptions for told in of(each)]
     if os.environ.get(DEBUG) == "1":
+        import traceback
+
         traceback.print_exception(error)
     return [_of_the_system(error) if isinstance(error, OSError) else _of_us(error)]
 

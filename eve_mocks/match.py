@@ -7,7 +7,6 @@ section 6.2.3: default ports), so that comparing is comparing strings. ``%2F`` i
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import ipaddress
 import re
@@ -279,6 +278,8 @@ def _can_be_looked_up(host: str) -> bool:
 
 def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The candidate that was probably meant, or None where nothing is near."""
+    import difflib
+
     by_folded = {candidate.lower(): candidate for candidate in candidates}
     found = difflib.get_close_matches(word.lower(), by_folded, n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None

@@ -6,7 +6,6 @@ Everything here is immutable and does no I/O. ``Response`` is also what a handle
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import math
 import re
@@ -53,6 +52,8 @@ class Fault(Exception):
 
     def __init__(self, kind: FaultKind) -> None:
         if kind not in FAULTS:
+            import difflib
+
             near = difflib.get_close_matches(str(kind), FAULTS, n=1)
             hint = f". Did you mean {near[0]}?" if near else ""
             raise ValueError(f"a fault is one of {', '.join(FAULTS)}, not {kind!r}{hint}")

@@ -7,11 +7,10 @@ import dataclasses
 import datetime
 import os
 import resource
-import sys
 import time
 from typing import TYPE_CHECKING
 
-from eve_mocks import archive, ca, child, environment, render, report, secret_arguments, trust, wgetrc
+from eve_mocks import ca, child, environment, run_folder, trust, wgetrc
 from eve_mocks.containment import Containment
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from eve_mocks.archive import RunFolder
     from eve_mocks.containment import Choice
     from eve_mocks.report import FailOnBlock, Report
+    from eve_mocks.run_folder import RunFolder
 
 _FEWEST_FILES = 32
 
@@ -55,7 +54,7 @@ def run(plan: Plan) -> int:
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     given = environment.of_the_caller()
     with ProxyProcess(redirects=containment.is_tried) as proxy, contextlib.closing(containment):
-        folder = archive.open_run(started)
+        folder = run_folder.open_run(started)
         authority, trusted, untrusted = _trust(folder, environment.trusted_files(given))
         proxy.start(_settings(plan, folder, authority, trusted, given), folder.output)
         command_environment = environment.extend(
@@ -68,31 +67,29 @@ def run(plan: Plan) -> int:
         try:
             containment.prepare(proxy, Router(mocks.mocks, mocks.passages))
             with child.started(plan.command, command_environment, containment.launch) as command:
-                begun = report.begin(
-                    command=secret_arguments.hide(plan.command),
-                    started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                from eve_mocks.account import Account
+
+                account = Account(
+                    folder,
+                    command=plan.command,
+                    started=started,
                     not_contained=containment.why_not,
                     mocks=[mock.name for mock in mocks.mocks],
-                    log=str(folder.log),
                 )
-                with contextlib.suppress(OSError):  # told at the end, if it is still so
-                    folder.write(begun)
                 child_exit = command.wait()
                 tally, failure = proxy.finish()
         except MockError:
-            archive.discard(folder)
+            run_folder.discard(folder)
             raise
-    problems = [*filter(None, (failure, folder.problem)), *untrusted, *mocks.problems]
-    ended = report.end(
-        report.with_calls(begun, _calls(tally, folder, failure), problems),
+    return account.end(
+        tally,
+        failure,
+        [*untrusted, *mocks.problems],
         child_exit=child_exit,
-        duration_ms=(time.monotonic() - clock) * 1000,
+        duration=time.monotonic() - clock,
         fail_on_block=plan.fail_on_block,
+        shown=plan.shown,
     )
-    ended, shown = archive.save(folder, ended)
-    colour, width = render.colours(sys.stderr), render.width(sys.stderr)
-    _tell(render.summary(ended, shown=shown, colour=colour, width=width, folder=plan.shown))
-    return int(ended["exitCode"])
 
 
 def _check_limits() -> None:
@@ -168,20 +165,3 @@ def _settings(
 def _is_eve_dev(command: Sequence[str]) -> bool:
     """Whether this is ``eve dev``, by itself or behind npx, pnpm and the like."""
     return any(os.path.basename(word) == "eve" and after == "dev" for word, after in zip(command, command[1:]))  # noqa: PTH119, B905, RUF007
-
-
-def _calls(tally: Report | None, folder: RunFolder, failure: Problem | None) -> Report:
-    if tally is not None:
-        return tally
-    if failure is not None:
-        with contextlib.suppress(OSError):
-            return report.Tally.from_log(folder.log).as_json()
-    return report.Tally().as_json()
-
-
-def _tell(text: str) -> None:
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
-            # On a terminal, the command's last line may not have ended.
-            sys.stderr.write(f"{'\n' if sys.stderr.isatty() else ''}{text}\n")
-            sys.stderr.flush()

@@ -6,8 +6,8 @@ Its values are named tuples and not dataclasses, which take several times as lon
 
 from eve_mocks.contain.filter import Mode
 from eve_mocks.contain.launch import Contained, start
+from eve_mocks.contain.policy import Policy
 from eve_mocks.contain.probe import Reason, probe
-from eve_mocks.contain.supervisor import Policy
 from eve_mocks.records import Process, Redirect, Refused, decode, encode
 
 __all__ = [

@@ -17,10 +17,11 @@ from eve_mocks.contain import filter as bpf
 from eve_mocks.contain import seccomp
 from eve_mocks.contain.machine import this_machine
 from eve_mocks.contain.responder import Responder
-from eve_mocks.contain.supervisor import Policy, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from eve_mocks.contain.policy import Policy
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +66,9 @@ def start(spawn: Callable[[], int], *, mode: bpf.Mode, policy: Policy, siblings:
     except BaseException:
         responder.close()
         raise
+    # While the command's program is loaded: its first question is far.
+    from eve_mocks.contain.supervisor import Supervisor
+
     # From this thread: those that the filtered one starts are filtered too, and would wait for themselves.
     Supervisor(listener, machine, mode, policy, responder).start()
     threading.Thread(target=_reap, args=({pid, *siblings},), name="reaper", daemon=True).start()

@@ -10,7 +10,6 @@ This guards against mistakes, not against attackers.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import socket
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eve_mocks.contain.machine import Machine
+    from eve_mocks.contain.policy import Policy
     from eve_mocks.contain.responder import Responder
     from eve_mocks.contain.seccomp import Listener
 
@@ -40,21 +40,6 @@ _ICMP = (1, 58)
 _LARGEST_ERRNO = 4096
 _NOWHERE = Internet("", 0)
 _FAMILIES = {17: "packet", 31: "bluetooth", 40: "vsock"}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
-    """Where connections go, whom to tell, and what to refuse at connect. Called from several threads."""
-
-    proxy4: tuple[str, int]
-    proxy6: tuple[str, int] | None
-    """For sockets that can reach nothing but IPv6; without one they are refused."""
-    known: tuple[str, int]
-    """Where programs ask the proxy by its own address: announced too, so that it knows who asks."""
-    on_redirect: Callable[[Redirect], object]
-    on_refused: Callable[[Refused], object]
-    refuses: Callable[[str, int], bool]
-    """Whether a TCP connection to this host and port has to be refused before its first byte."""
 
 
 class Supervisor:
