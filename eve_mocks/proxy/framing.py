@@ -1,8 +1,9 @@
-"""mitmproxy's reading and writing of HTTP/1 and HTTP/2, except for what it gets wrong or leaves out.
+"""mitmproxy's reading and writing of HTTP/1, except for what it gets wrong or leaves out.
 
 - The head of every HTTP/1 request is judged by our own reader. With one that is not to be carried on, the connection
   is given back: only in the answering lane is it known what becomes of it.
 - HTTP/1 has trailers, interim answers before the final one, and frames the bodies that HTTP/2 frames by itself.
+- An answer that has no body has no last chunk either.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import h11
 from h11._readers import ChunkedReader
 from mitmproxy import http
-from mitmproxy.net.http.http1 import expected_http_body_size
+from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
@@ -28,10 +29,10 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Connection, Http1Server, make_body_reader
-from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from eve_mocks.dispatch import INTERNAL_PREFIX
 from eve_mocks.proxy import head
+from eve_mocks.proxy.interim import Interim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,7 @@ type Judge = Callable[[bytes], http.Request | None]
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b.*?\n\r?\n", re.DOTALL)
 _BAD_BODY = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
+_BODILESS = (204, 304)  # whatever their heads say of one: RFC 9112, section 6.3
 # RFC 9110, section 6.5.1: what frames or routes a message has no meaning behind it.
 _NOT_IN_TRAILERS = {"transfer-encoding", "content-length", "content-encoding", "host", "trailer"}
 
@@ -144,7 +146,7 @@ class Server(_Trailing, Http1Server):
             return
         self.buf.maybe_extract_at_most(empty + end)
         self.request = request
-        size = expected_http_body_size(request)
+        size = http1.expected_http_body_size(request)
         yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
         self.body_reader = make_body_reader(size)
         self.state = self.read_body
@@ -158,6 +160,17 @@ class Server(_Trailing, Http1Server):
                 elif isinstance(command, ReceiveHttp) and isinstance(command.event, RequestProtocolError):
                     command.event.code = ErrorCode.REQUEST_VALIDATION_FAILED
             yield command
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        if isinstance(event, Interim):
+            if self.request is not None and self.request.http_version != "HTTP/1.0":  # RFC 9110, section 15.2
+                raw = http1.assemble_response_head(event.response)  # type: ignore[no-untyped-call]
+                yield commands.SendData(self.conn, raw)
+            return
+        bodiless = self.response is not None and self.response.status_code in _BODILESS
+        for command in super().send(event):
+            if not (bodiless and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK):
+                yield command
 
     def _give_back(self) -> CommandGenerator[None]:
         self._is_given_back = True
@@ -181,22 +194,16 @@ class Client(_Trailing, Http1Client):
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         if isinstance(event, events.DataReceived) and self.request:
             while _INTERIM.match(bytes(self.buf)):
-                self.buf.maybe_extract_lines()
+                lines = self.buf.maybe_extract_lines() or []
+                try:
+                    interim = http1.read_response_head([bytes(line) for line in lines])
+                except ValueError:
+                    continue  # it is none that means anything
+                assert self.stream_id is not None  # noqa: S101 - set with the request
+                yield ReceiveHttp(Interim(self.stream_id, interim))
             if not self.buf:
                 return
         yield from super().read_headers(event)
-
-
-class Server2(Http2Server):
-    """HTTP/2 toward the client. ``broken`` is told why a connection is not valid HTTP/2."""
-
-    def __init__(self, context: Context, broken: Callable[[str], None]) -> None:
-        super().__init__(context)
-        self._broken = broken
-
-    def protocol_error(self, message: str, *more: Any) -> CommandGenerator[None]:
-        self._broken(message)
-        yield from super().protocol_error(message, *more)
 
 
 # mitmproxy makes clients itself, and of this class.

@@ -42,6 +42,7 @@ from eve_mocks.proxy.upstream_tls import UpstreamTls
 from eve_mocks.session import BadSession
 
 if TYPE_CHECKING:
+    from mitmproxy.proxy import events
     from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
     from eve_mocks.dispatch import Dispatcher
@@ -318,9 +319,25 @@ _HOP = set(HOP_HEADERS)
 
 
 class _Handler(ProxyConnectionHandler):
-    """mitmproxy would log its own failure and let the connection hang."""
+    """mitmproxy would log its own failure and let the connection hang; and it minds the windows of TCP alone."""
 
     carried: Carried
+    layer: PassingLayer
+    _moved: asyncio.Event | None = None
+
+    async def server_event(self, event: events.Event) -> None:
+        await super().server_event(event)
+        if self._moved is not None:
+            self._moved.set()
+
+    async def drain_writers(self) -> None:
+        await super().drain_writers()  # type: ignore[no-untyped-call]
+        task = asyncio.current_task()
+        connection = next((one for one, io in self.transports.items() if io.handler is task), None)
+        while connection is not None and self.layer.is_ahead(connection):
+            self._moved = self._moved or asyncio.Event()
+            self._moved.clear()
+            await self._moved.wait()
 
     def log(self, message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
         error = exc_info[1] if isinstance(exc_info, tuple) else sys.exception()
