@@ -55,7 +55,7 @@ class Report:
 def serve(listener: socket.socket, report: Report) -> None:
     def answer(connection: socket.socket, source) -> None:
         with connection, contextlib.suppress(OSError):
-            connection.settimeout(10)
+            connection.settimeout(2)
             report({"accepted": [source[0], source[1]]})
             if connection.recv(65536):
                 connection.sendall(ANSWER)
