@@ -24,12 +24,12 @@ from eve_mocks.ports import SERVER_FIRST
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nredirect\n"
 
 
-def deny(number: int) -> None:
+def deny(number: int, error: int = errno.EPERM) -> None:
     """An outer filter without a listener, by prctl(2)."""
     steps = [
         bpf.Load(bpf.NUMBER),
         bpf.Jump(bpf.Test.EQUAL, number, None, "allow"),
-        bpf.Return(bpf.FAIL | errno.EPERM),
+        bpf.Return(bpf.FAIL | error),
         bpf.Label("allow"),
         bpf.Return(bpf.ALLOW),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 import textwrap
 import threading
 import urllib.parse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import containment
 import island as islands
@@ -22,9 +23,10 @@ import upstream
 from conftest import EVE_MOCKS
 
 from eve_mocks import contain
+from eve_mocks.contain import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from conftest import Project
@@ -461,6 +463,56 @@ class TestThisMachine:
             assert process.stdout.read() == "38\n38\n"  # ENOSYS
 
 
+class Cannot(NamedTuple):
+    """A machine that cannot contain: what stands before the command line, or changes what it finds as it starts."""
+
+    reason: str
+    prefix: Sequence[str] = ()
+    start: str = ""
+
+
+def under_a_filter(number: int, error: int = errno.EPERM) -> list[str]:
+    code = f"import contained, os, sys; contained.deny({number}, {error}); os.execvp(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", code]
+
+
+THIS = machine.this_machine() or machine.MACHINES["x86_64"]
+PROCESS_VM_READV = {"x86_64": 310, "aarch64": 270}.get(os.uname().machine, 0)
+YAMA = """
+import pathlib, sys, eve_mocks.contain
+scope = sys.modules["eve_mocks.contain.probe"]._YAMA = pathlib.Path("scope")
+scope.write_text("{}")
+"""
+CANNOT = {
+    "told of an outer run": Cannot("inside another run", ["env", "EVE_MOCKS_RUN=outer"]),
+    "another listener": Cannot(
+        "inside another run, or another seccomp supervisor",
+        [sys.executable, str(containment.WRAPPER), "/dev/null", "--"],
+    ),
+    "a filter that forbids filters": Cannot(
+        "a seccomp filter is not allowed here (Operation not permitted)", under_a_filter(THIS.seccomp)
+    ),
+    "a filter that forbids to look into programs": Cannot(
+        "a program's memory may not be read (Operation not permitted)", under_a_filter(PROCESS_VM_READV)
+    ),
+    "a kernel without it": Cannot(
+        f"Linux {os.uname().release} is too old, or has no seccomp listener",
+        under_a_filter(THIS.seccomp, errno.ENOSYS),
+    ),
+    "Yama, 2": Cannot(
+        "Yama leaves ptrace to administrators (kernel.yama.ptrace_scope = 2)",
+        ["setpriv", "--inh-caps=-sys_ptrace", "--bounding-set=-sys_ptrace"] if os.geteuid() == 0 else [],
+        YAMA.format(2),
+    ),
+    "Yama, 3": Cannot("Yama forbids ptrace (kernel.yama.ptrace_scope = 3)", start=YAMA.format(3)),
+    "macOS": Cannot("darwin has no seccomp", start="import sys; sys.platform = 'darwin'"),
+    "a processor without a table": Cannot(
+        "no system call table for riscv64",
+        start="import os; u = os.uname(); os.uname = lambda: os.uname_result((*u[:4], 'riscv64'))",
+    ),
+}
+
+
 class TestHonesty:
     def test_off(self, pay: Project) -> None:
         done = pay.eve_mocks("run", "--contain", "off", "--", "curl", "-sS", MOCKED)
@@ -468,31 +520,42 @@ class TestHonesty:
         assert (pay.report()["contained"], pay.report()["notContained"]) == (False, "--contain off")
 
     @pytest.mark.parametrize("contain", ["auto", "require"])
-    @pytest.mark.parametrize(
-        ("prefix", "reason"),
-        [
-            (["env", "EVE_MOCKS_RUN=outer"], "inside another run"),
-            (
-                [sys.executable, str(containment.WRAPPER), "/dev/null", "--"],
-                "inside another run, or another seccomp supervisor",
-            ),
-        ],
-        ids=["told", "found out"],
-    )
-    def test_what_cannot_be_contained_is_not_called_so(
-        self, pay: Project, prefix: list[str], reason: str, contain: str
-    ) -> None:
-        env = {"PYTHONPATH": str(containment.ROOT)}
-        done = pay.eve_mocks("run", "--contain", contain, "--", "touch", "started", prefix=prefix, env=env)
+    @pytest.mark.parametrize("cannot", CANNOT.values(), ids=CANNOT)
+    def test_what_cannot_be_contained_is_not_called_so(self, pay: Project, cannot: Cannot, contain: str) -> None:
+        pay.file("start/sitecustomize.py", cannot.start)
+        path = [str(pay.root / "start"), str(containment.ROOT), str(containment.WRAPPER.parent)]
+        done = pay.eve_mocks(
+            *("run", "--contain", contain, "--", "touch", "started"),
+            prefix=list(cannot.prefix),
+            env={"PYTHONPATH": os.pathsep.join(path)},
+        )
+        assert not re.search(r"(?<!not )contained$", done.stderr, re.MULTILINE)
         if contain == "require":
             assert done.returncode == 2
-            assert done.stderr.startswith(f"eve-mocks: the command cannot be contained: {reason}\n")
-            assert "fix: " in done.stderr
+            assert done.stderr.startswith(f"eve-mocks: the command cannot be contained: {cannot.reason}\n")
+            assert re.search("fix: .", done.stderr)
             assert list(pay.root.glob(".eve-mocks/runs/*")) == []
         else:
-            assert done.returncode == 0
-            assert re.search(rf" not contained: {re.escape(reason)}\n", done.stderr)
+            assert done.returncode == 0, done.stderr
+            assert re.search(rf" not contained: {re.escape(cannot.reason)}\n", done.stderr)
+            assert (pay.report()["contained"], pay.report()["notContained"]) == (False, cannot.reason)
         assert (pay.root / "started").exists() == (contain == "auto")
+
+    def test_what_failed_to_be_contained_is_not_started(self, pay: Project) -> None:
+        """The machine said that it could."""
+        pay.file(
+            "start/sitecustomize.py",
+            """
+            import errno, os
+            from eve_mocks.contain import seccomp
+            def fail(): raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            seccomp.become_subreaper = fail
+            """,
+        )
+        done = pay.eve_mocks("run", "--", "touch", "started", env={"PYTHONPATH": str(pay.root / "start")})
+        assert done.returncode == 2
+        assert "the command cannot be contained: [Errno 11]" in done.stderr
+        assert not (pay.root / "started").exists()
 
     def test_what_escapes_an_inner_run_reaches_the_outer_one(self, pay: Project, island: Island) -> None:
         pay.file("inner/mocks/inner.yaml", MOCK.format("https://inner.test/"))
