@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -159,8 +160,41 @@ class TestClients:
         assert (call["outcome"], call["reason"], call["program"]) == ("blocked", "tls", "curl")
         assert "CURL_CA_BUNDLE" in done.stderr
 
-    def test_no_proxy_of_the_caller_changes_nothing(self, pay: Project, island: Island) -> None:
-        done = on(island, pay, "env", "no_proxy=*", "NO_PROXY=*", "curl", "-sS", MOCKED, env={"no_proxy": "*"})
+    @pytest.mark.parametrize("contain", ["require", "off"])
+    @pytest.mark.parametrize(
+        "inherited",
+        [
+            {"no_proxy": "*"},
+            {"NO_PROXY": "*"},
+            {"no_proxy": "*", "NO_PROXY": "api.pay.test,.test"},
+            {"ALL_PROXY": "http://198.51.100.7:3128"},
+            {"all_proxy": "socks5://198.51.100.7:1080", "no_proxy": "*"},
+        ],
+        ids=lambda given: " ".join(f"{name}={value}" for name, value in given.items()),
+    )
+    def test_what_the_caller_says_of_proxies_changes_nothing(
+        self, pay: Project, island: Island, inherited: dict[str, str], contain: str
+    ) -> None:
+        clients = [
+            shlex.join([*command, MOCKED])
+            for command in (
+                ["curl", "-sS", "-w", "\\n"],
+                python("import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"),
+                python("import requests, sys; print(requests.get(sys.argv[1]).text)"),
+                ["node", "-e", "fetch(process.argv[1]).then(answer => answer.text()).then(console.log)"],
+            )
+        ]
+        island.sent()
+        done = pay.eve_mocks(
+            *("run", "--contain", contain, "--", "sh", "-c", "\n".join(clients)),
+            prefix=island.prefix(pay.root),
+            env=inherited,
+        )
+        assert done.stdout == f"{ANSWER}\n" * len(clients), done.stderr
+        assert island.sent() == []
+
+    def test_what_the_command_says_of_proxies_changes_nothing(self, pay: Project, island: Island) -> None:
+        done = on(island, pay, "env", "no_proxy=*", "NO_PROXY=*", "ALL_PROXY=", "curl", "-sS", MOCKED)
         assert done.stdout == ANSWER, done.stderr
 
 
@@ -461,6 +495,41 @@ class TestThisMachine:
             process.stdin.write("\n")
             process.stdin.close()
             assert process.stdout.read() == "38\n38\n"  # ENOSYS
+
+    def test_a_daemon_that_is_left_behind_has_no_network(self, pay: Project, tmp_path: Path) -> None:
+        """The run does not wait for it: it ends with the command."""
+        out = tmp_path / "out"
+        os.mkfifo(out)
+        code = """
+            import os, socket, sys
+            reader, writer = os.pipe()
+            if os.fork():
+                os.read(reader, 1)
+                sys.exit(3)
+            os.setsid()
+            socket.create_connection(("api.pay.test", 443)).close()
+            os.write(writer, b"x")
+            os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+            ready = os.open(sys.argv[1], os.O_WRONLY)
+            os.dup2(ready, 1)
+            sys.stdin.readline()
+            for host in ("198.51.100.7", "127.0.0.1"):
+                print(socket.socket().connect_ex((host, 9)))
+        """
+        command = [EVE_MOCKS, "run", "--contain", "require", "--", *python(code), str(out)]
+        with (
+            subprocess.Popen(
+                command, cwd=pay.root, env=pay.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ) as run,
+            out.open() as results,
+        ):
+            assert run.stdin is not None
+            assert run.stderr is not None
+            assert run.wait(30) == 3
+            assert re.search(" contained$", run.stderr.readline().strip())
+            run.stdin.write("\n")
+            run.stdin.flush()
+            assert results.read() == "38\n38\n"  # ENOSYS
 
 
 class Cannot(NamedTuple):
