@@ -297,25 +297,35 @@ class TestRaw:
         assert (call["target"], call["expected"]) == ("noise", True)
 
     def test_datagrams_and_sockets_are_told_once_for_a_program(self, pay: Project, island: Island) -> None:
-        done = on(
-            island,
-            pay,
-            *python("""
-                import socket
-                for _ in range(3):
+        code = """
+            import socket
+            for _ in range(3):
+                try:
+                    socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("198.51.100.7", 9))
+                except OSError as error:
+                    print(error.errno)
+                for protocol in (1, 255):
                     try:
-                        socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("198.51.100.7", 9))
+                        socket.socket(type=socket.SOCK_RAW, proto=protocol)
                     except OSError as error:
                         print(error.errno)
-                    try:
-                        socket.socket(type=socket.SOCK_RAW, proto=1)
-                    except OSError as error:
-                        print(error.errno)
-            """),
-        )
-        assert done.stdout == "101\n1\n" * 3
-        assert [call["url"] for call in pay.calls()] == ["udp://198.51.100.7:9/", "socket://icmp/"]
-        assert [call["operation"] for call in pay.calls()] == ["UDP 198.51.100.7:9", "SOCKET icmp"]
+        """
+        other = """
+            const s = require('dgram').createSocket('udp4');
+            const send = n => n ? s.send('x', 9, '198.51.100.7', () => send(n - 1)) : s.close();
+            send(3);
+        """
+        twice = shlex.join(python(code))
+        done = on(island, pay, "sh", "-c", f"{twice}; {twice}; {shlex.join(['node', '-e', other])}; exit 0")
+        assert done.stdout == "101\n1\n1\n" * 6
+        told = [(call["program"], call["url"], call["operation"]) for call in pay.calls()]
+        interpreter = os.path.basename(os.path.realpath(sys.executable))  # noqa: PTH119
+        assert told == [
+            (interpreter, "udp://198.51.100.7:9/", "UDP 198.51.100.7:9"),
+            (interpreter, "socket://icmp/", "SOCKET icmp"),
+            (interpreter, "socket://raw/", "SOCKET raw"),
+            ("node", "udp://198.51.100.7:9/", "UDP 198.51.100.7:9"),
+        ]
         assert done.returncode == 1
 
     def test_quic_to_what_is_mocked_fails_nothing(self, pay: Project, island: Island) -> None:
