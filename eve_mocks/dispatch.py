@@ -263,9 +263,11 @@ class Dispatcher:
             peer=peer,
         )
         exchange.note(operation=_attempt(url))
+        hosts = (url.host, *names)
+        known = (self.router.only(host, url.port) for host in hosts)
         entry = (
-            self.router.raw("udp" if url.scheme == "udp" else "tcp", (url.host, *names), url.port)
-            or self.router.only(url.host, url.port)
+            self.router.raw("udp" if url.scheme == "udp" else "tcp", hosts, url.port)
+            or next((entry for entry in known if entry is not None), None)
             or self._machinery.only(url.host, url.port)
         )
         if entry is not None:

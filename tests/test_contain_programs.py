@@ -144,6 +144,13 @@ def test_a_protocol_in_which_the_server_speaks_first_is_refused(python, port):
     assert done.redirects == []
 
 
+def test_a_question_for_a_route_is_no_attempt(python):
+    """As a resolver asks it of each address it has found; a program that does so goes on with TCP."""
+    done = python("tell(socket(AF_INET, SOCK_DGRAM).connect, ('203.0.113.9', 0))")
+    assert done.out == "ENETUNREACH\n"
+    assert done.refusals == []
+
+
 # What is refused
 
 

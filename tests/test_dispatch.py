@@ -351,3 +351,13 @@ def test_a_connection_without_a_request(url: str, target: str, expected: bool) -
     (call,) = dispatched.calls
     assert (call.target, call.expected, call.reason, call.status) == (target, expected, "tls", None)
     assert call.operation == f"CONNECT {host}:{port or 443}"
+
+
+def test_a_machine_is_known_by_each_of_its_names() -> None:
+    """A program that has an address from /etc/hosts asks for that."""
+    dispatched = Dispatched(passage("allow", "https://service.test/"))
+    dispatched.dispatcher.refuse_connection(
+        URL("udp", "203.0.113.9", 443, "/"), reason="protocol", why="It is a datagram.", names=("service.test",)
+    )
+    (call,) = dispatched.calls
+    assert (call.target, call.expected) == ("named", True)

@@ -145,6 +145,13 @@ class TestTrailers:
         assert answers.endswith(b"\r\n\r\nok")
 
 
+def test_an_answer_without_a_body_has_no_last_chunk(passing, upstream):
+    answer = b"HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n"
+    upstream.answers["/free/x"] = answer
+    raw = request("GET", "/free/x", host=NAME) + request("GET", "/free/y", CLOSE, host=NAME)
+    assert after_an_allowed_one(passing, raw).startswith(answer + b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("status", ["100 Continue", "103 Early Hints", "102 Processing"])
 def test_interim_answers_are_handed_on_and_not_taken_for_the_final_one(passing, upstream, status):
     interim = f"HTTP/1.1 {status}\r\nlink: </a.css>\r\n\r\n".encode()

@@ -47,7 +47,13 @@ class Datagrams:
         self._loopback_device = socket.if_nametoindex("lo")
 
     def connect(self, question: Question, sock: socket.socket, sockaddr: bytes, destination: Internet) -> Answer:
-        """A connected datagram socket has a name server at its other end, or loopback."""
+        """A connected datagram socket has a name server at its other end, or loopback.
+
+        Nothing can be sent to port 0: a connect to it asks for the route to an address, as resolvers do to put several
+        in order (RFC 6724, section 2).
+        """
+        if destination.port == 0:
+            return -errno.ENETUNREACH
         target = self._responder.address(socket.SOCK_DGRAM, only_v6=only_v6(sock))
         if destination.port != DNS_PORT or target is None:
             return self._refused(question, destination)

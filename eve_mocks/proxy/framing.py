@@ -3,7 +3,7 @@
 - The head of every HTTP/1 request is judged by our own reader. With one that is not to be carried on, the connection
   is given back: only in the answering lane is it known what becomes of it.
 - HTTP/1 has trailers, interim answers before the final one, and frames the bodies that HTTP/2 frames by itself.
-- An answer that has no body has no last chunk either.
+- A 304 has no last chunk, whatever its head says of a body.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ type Judge = Callable[[bytes], http.Request | None]
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b.*?\n\r?\n", re.DOTALL)
 _BAD_BODY = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
-_BODILESS = (204, 304)  # whatever their heads say of one: RFC 9112, section 6.3
 # RFC 9110, section 6.5.1: what frames or routes a message has no meaning behind it.
 _NOT_IN_TRAILERS = {"transfer-encoding", "content-length", "content-encoding", "host", "trailer"}
 
@@ -167,7 +166,7 @@ class Server(_Trailing, Http1Server):
                 raw = http1.assemble_response_head(event.response)  # type: ignore[no-untyped-call]
                 yield commands.SendData(self.conn, raw)
             return
-        bodiless = self.response is not None and self.response.status_code in _BODILESS
+        bodiless = self.response is not None and self.response.status_code == 304  # RFC 9112, section 6.3
         for command in super().send(event):
             if not (bodiless and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK):
                 yield command

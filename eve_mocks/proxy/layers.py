@@ -61,6 +61,9 @@ class _Stream(HttpStream):
 
     def handle_protocol_error(self, event: RequestProtocolError | ResponseProtocolError) -> CommandGenerator[None]:
         self._note(event)
+        unfinished = self.client_state == self.state_stream_request_body and self.server_state == self.state_done
+        if isinstance(event, RequestProtocolError) and unfinished:
+            yield SendHttp(event, self.context.server)  # which has answered, and would wait for the rest of the body
         answerable = self.flow.response is None and self.client_state != self.state_errored
         if not isinstance(event, ResponseProtocolError) or not answerable:
             yield from super().handle_protocol_error(event)

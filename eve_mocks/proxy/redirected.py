@@ -84,6 +84,7 @@ class Redirected:
             transport.close()  # nobody of the command's, or gone already
             return
         peer = _peer(redirect.process)
+        transport.resume_reading()  # before somebody takes it who wants it to wait
         if (redirect.host, redirect.port) == self._listener.address:
             self._listener.accept(transport, peer=peer)
         elif (host := _normal(redirect.host)) is None:
@@ -91,7 +92,6 @@ class Redirected:
             reset(transport)
         else:
             self._listener.accept(transport, (host, redirect.port), names=self._hosts.names(host), peer=peer)
-        transport.resume_reading()
 
     def _refused(self, refused: Refused) -> None:
         url = URL(refused.protocol, _normal(refused.host) or refused.host, refused.port, "/")
