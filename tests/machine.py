@@ -19,7 +19,9 @@ NODE_MODULES = Path(__file__).parent / "clients" / "node_modules"
 # Proxies, certificate authorities and folders that the machine's own environment names are no part of a test.
 _OF_THE_MACHINE = re.compile(r"_proxy$|CERT|CA_BUNDLE|CAINFO|SSL_ROOTS|^EVE_MOCKS|^XDG_", re.IGNORECASE)
 # Programs in packages of npm's: the path below node_modules.
-_IN_NPM = {"bun": ".bin/bun", "deno": ".bin/deno", "node20": "node-linux-*/bin/node"}
+_IN_NPM = {"bun": ".bin/bun", "deno": ".bin/deno", "node20": "node-linux-*/bin/node"} | {
+    f"node{release}": f"node{release}-linux-*/bin/node" for release in (14, 18)
+}
 # Debian's packages, where they are not called as what is looked for.
 _IN_DEBIAN = {
     "gcc": "gcc libc6-dev",

@@ -7,6 +7,7 @@
 'use strict';
 
 var MARK = 'eve-mocks';
+var RELEASE = parseInt(process.versions.node, 10);
 
 // The error that an answer stands for, or null.
 function errorOf(mark, text) {
@@ -86,6 +87,10 @@ function patchRequests(ClientRequest) {
 
 function watchRequests() {
   var channel;
+  if (RELEASE < 18) { // some of these have the channel, and say nothing on it
+    patchRequests(require('http').ClientRequest);
+    return;
+  }
   try {
     channel = require('diagnostics_channel').channel('http.client.request.start');
     channel.subscribe(first);
@@ -157,6 +162,24 @@ function patchSockets(proxy, authorization) {
     return error;
   }
 
+  function headFor(authority, header) {
+    var head = ['CONNECT ' + authority + ' HTTP/1.1', 'Host: ' + authority, header];
+    return head.concat(authorization ? ['Proxy-Authorization: ' + authorization] : [], '', '').join('\r\n');
+  }
+
+  // Refuses a connection once the proxy knows: the program may end with it.
+  function refuse(socket, authority) {
+    var telling = new net.Socket();
+    telling.on('error', function () {});
+    telling.on('close', function () {
+      socket.destroy(refusal(authority));
+    });
+    connectSocket.call(telling, { host: proxy.hostname, port: Number(proxy.port) });
+    telling.end(headFor(authority, 'x-eve-mocks-unled: 1'), 'latin1');
+    telling.resume();
+    return socket;
+  }
+
   function authorityOf(options) {
     var host = String(options.host).replace(/^\[(.*)\]$/, '$1');
     host = net.isIPv6(host) ? '[' + host.replace(/%.*/, '') + ']' : require('url').domainToASCII(host);
@@ -170,13 +193,14 @@ function patchSockets(proxy, authorization) {
       return connectSocket.apply(this, arguments);
     }
     var authority = authorityOf(options);
-    // Such a socket has begun with TLS: nothing can be sent before.
-    if (!authority || this instanceof tls.TLSSocket) {
-      return this.destroy(refusal(authority || String(options.host)));
+    if (!authority) {
+      return this.destroy(refusal(String(options.host)));
+    }
+    if (this instanceof tls.TLSSocket) { // it has begun with TLS: nothing can be sent before
+      return refuse(this, authority);
     }
     connectSocket.call(this, { host: proxy.hostname, port: Number(proxy.port) }, given[1]);
-    var head = ['CONNECT ' + authority + ' HTTP/1.1', 'Host: ' + authority, 'x-eve-mocks-quiet: 1'];
-    this.write(head.concat(authorization ? ['Proxy-Authorization: ' + authorization] : [], '', '').join('\r\n'), 'latin1');
+    this.write(headFor(authority, 'x-eve-mocks-quiet: 1'), 'latin1');
     return this;
   }
 
@@ -223,7 +247,7 @@ if (typeof globalThis !== 'undefined') {
 }
 watchRequests();
 // Bun's sockets are its own, and heed the proxy's variables. Older versions are not tested.
-if (process.env.EVE_MOCKS_PROXY && !process.versions.bun && parseInt(process.versions.node, 10) >= 18) {
+if (process.env.EVE_MOCKS_PROXY && !process.versions.bun && RELEASE >= 12) {
   var proxy = new URL(process.env.EVE_MOCKS_PROXY);
   patchSockets(proxy, authorizationFor(proxy));
 }

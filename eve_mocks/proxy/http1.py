@@ -48,6 +48,8 @@ _LOOK_AGAIN = 1.0
 # Between the client and a proxy (RFC 9110, section 7.6.1, and the older Proxy-Connection).
 # A CONNECT with it gets no answer: our own preload sends it, and goes on as if the server itself had been reached.
 QUIET = "x-eve-mocks-quiet"
+# With this one it only tells of a connection that it had to refuse.
+UNLED = "x-eve-mocks-unled"
 HOP_HEADERS = ("proxy-authorization", "proxy-connection")
 
 
@@ -76,6 +78,10 @@ class Refused(NamedTuple):
 
 
 BROKEN = "Correct what makes the request: no server would be bound to read it as it was meant."
+_UNLED = (
+    "Its socket began with TLS before it was connected, so that it cannot be led to the proxy.",
+    "Have it use tls.connect(), or https.",
+)
 ONE_NAME = "Have the connection, TLS and the Host header name one origin."
 
 
@@ -228,7 +234,7 @@ class Http1(asyncio.Protocol):
                 headers = headers.without(*HOP_HEADERS)
         method, raw_target = event.method.decode("ascii"), event.target.decode("ascii")
         if method.upper() == "CONNECT":
-            self._connect(raw_target, connection, quiet=QUIET in headers)
+            self._connect(raw_target, connection, headers)
             return
         refused = None
         host = host_of(headers.get("host"))
@@ -250,13 +256,17 @@ class Http1(asyncio.Protocol):
             if self.conn.they_are_waiting_for_100_continue:
                 self._expect(self._incoming)
 
-    def _connect(self, authority: str, connection: Connection, *, quiet: bool) -> None:
+    def _connect(self, authority: str, connection: Connection, headers: Headers) -> None:
         if connection.host is not None:
             raise BadTarget("CONNECT inside a connection to an upstream")
         host, port = parse_authority(authority)
+        connection = dataclasses.replace(connection, host=host, port=port)
         self._over = True
-        rest = self.conn.trailing_data[0]
-        self._lanes.tunnel(self.transport, dataclasses.replace(connection, host=host, port=port), rest, quiet=quiet)
+        if UNLED in headers:
+            self._lanes.block(dataclasses.replace(connection, scheme="tcp"), "protocol", *_UNLED)
+            self.transport.close()
+            return
+        self._lanes.tunnel(self.transport, connection, self.conn.trailing_data[0], quiet=QUIET in headers)
 
     def _expect(self, incoming: Incoming) -> None:
         if incoming.refused is not None or not self._lanes.dispatcher.reads_body(incoming.request):
