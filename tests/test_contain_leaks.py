@@ -89,6 +89,12 @@ def here(name, folder):
     return ATTEMPTS[name]
 
 
+def test_each_way_can_be_told_from_the_others():
+    for what in ("leak", "url"):
+        found = [getattr(attempt, what) for attempt in ATTEMPTS.values()]
+        assert {each for each in found if each and found.count(each) > 1} <= {"socket://icmp/"}, what
+
+
 @pytest.mark.parametrize("name", [name for name, attempt in ATTEMPTS.items() if attempt.leak])
 def test_the_recorder_sees_what_leaves(world, built, name):
     attempt = here(name, built)

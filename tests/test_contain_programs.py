@@ -211,6 +211,28 @@ def test_no_such_system_call(python, number):
     assert done.out == "-1 ENOSYS\n"
 
 
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="x86_64 has a second architecture")
+def test_a_program_has_no_sockets_of_the_32_bit_kind(run, tmp_path):
+    """By the gate that 32-bit programs use, whose calls have other numbers."""
+    source = tmp_path / "gate.c"
+    source.write_text(r"""
+        #include <stdio.h>
+        int main(void) {
+          long result = 359;  /* socket: asm/unistd_32.h */
+          __asm__ volatile("int $0x80" : "+a"(result) : "b"(2L), "c"(1L), "d"(0L) : "memory");
+          return printf("%d\n", (int)result) < 0;
+        }""")
+    assert_compiled(source, tmp_path / "gate")
+    bare = containment.subprocess.run([tmp_path / "gate"], capture_output=True, text=True, timeout=10, check=False)
+    if not bare.stdout or bare.stdout.startswith("-"):
+        pytest.skip("this kernel has no 32-bit calls")
+    assert run(tmp_path / "gate").out == "-38\n"  # ENOSYS
+
+
+def test_setuid_programs_gain_nothing(run):
+    assert run("grep", "NoNewPrivs", "/proc/self/status").out.split() == ["NoNewPrivs:", "1"]
+
+
 @pytest.mark.parametrize("path", ["/run/systemd/resolve/io.systemd.Resolve", "/var/run/nscd/socket"])
 def test_daemons_that_look_names_up_are_out_of_reach(python, path):
     assert python(f"tell(socket(AF_UNIX).connect, {path!r})").out == "ECONNREFUSED\n"

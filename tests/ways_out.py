@@ -104,9 +104,9 @@ ATTEMPTS: dict[str, Attempt] = {
         2002,
     ),
     "dns with a device": python(
-        "UDP().sendmsg([Q], [(0, 8, struct.pack('=i8x', if_nametoindex('em0')))], 0, ('8.8.8.8', 53))",
+        "UDP().sendmsg([Q], [(0, 8, struct.pack('=i8x', if_nametoindex('em0')))], 0, ('1.1.1.1', 53))",
         "udp",
-        "8.8.8.8",
+        "1.1.1.1",
         53,
     ),
     "a device for the socket": python(
