@@ -96,6 +96,11 @@ class TestHttp2:
         ((head, body),) = upstream.requests
         assert (b"chunked" in head, body) == (False, b"hello")
 
+    def test_a_body_that_ends_too_soon_costs_its_stream_alone(self, passing, upstream):
+        assert self.ask(passing, ("content-length", "50"), body=b"hello") == ("", b"")
+        call = passing.call()
+        assert (call.outcome, call.cancelled) == ("allowed", True)
+
     def test_trailers(self, passing, upstream):
         self.ask(passing, body=b"hello", trailers={"x-sum": "1", "x-eve-mocks-session": "s1"})
         assert upstream.requests[0][1] == b"5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n"

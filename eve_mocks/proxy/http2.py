@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import h2.errors
 import h2.events
+import h2.exceptions
 from mitmproxy import http
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from h2.config import H2Configuration
-    from hyperframe.frame import Frame, GoAwayFrame
+    from hyperframe.frame import DataFrame, Frame, GoAwayFrame
     from mitmproxy.proxy.context import Context
     from mitmproxy.proxy.layer import CommandGenerator
 
@@ -74,6 +75,19 @@ class _H2(BufferedH2Connection):
             return super()._receive_goaway_frame(frame)
         self.last = frame.last_stream_id
         return [], []
+
+    def _receive_data_frame(self, frame: DataFrame) -> tuple[list[Frame], list[h2.events.Event]]:
+        """A body that ends too soon is an error of its stream (RFC 9113, section 8.1.1), not of the connection.
+
+        A client that has its answer ends an upload so (curl does).
+        """
+        try:
+            return super()._receive_data_frame(frame)
+        except h2.exceptions.InvalidBodyLengthError:
+            self.reset_stream(frame.stream_id, h2.errors.ErrorCodes.PROTOCOL_ERROR)
+            event = h2.events.StreamReset(stream_id=frame.stream_id)
+            event.error_code = h2.errors.ErrorCodes.PROTOCOL_ERROR
+            return [], [event]
 
 
 class _Flowing(Http2Connection):
