@@ -18,6 +18,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from eve_mocks.errors import MockError, Problem
+from eve_mocks.outbox import Outbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,11 +55,13 @@ class ProxyProcess:
         self.redirected: dict[int, tuple[str, int]] = {}
         """By address family, where connections are sent that were meant for others."""
         self._records: socket.socket | None = None
+        self._outbox: Outbox | None = None
         self._has_told = False
         if redirects:
             with contextlib.suppress(OSError):  # a machine may have no IPv6
                 self._contained.append(_listening("::1"))
             self._records, its_records = map(_above_standard, socket.socketpair(type=socket.SOCK_SEQPACKET))
+            self._outbox = Outbox(self._records)
             self.redirected = {sock.family: sock.getsockname()[:2] for sock in self._contained}
             self._contained.insert(0, its_records)
         ours, theirs = socket.socketpair()
@@ -85,10 +88,10 @@ class ProxyProcess:
             sock.close()
 
     def tell(self, record: bytes) -> None:
-        """Tell of a connection that was redirected, or of an attempt that was refused. Raises ``OSError``."""
-        assert self._records is not None  # noqa: S101 - what redirects has it
+        """Tell of a connection that was redirected, or of an attempt that was refused. Does not wait."""
+        assert self._outbox is not None  # noqa: S101 - what redirects has it
         self._has_told = True
-        self._records.send(record)
+        self._outbox.put(record)
 
     def start(self, settings: Mapping[str, Any], output: Path) -> None:
         """Start the process; what it and the mocks write goes to a file, never to the command's output."""
@@ -119,6 +122,8 @@ class ProxyProcess:
         self._its_control.close()
         with _signals_for_the_main_thread():
             threading.Thread(target=self._listen, daemon=True).start()
+            if self._outbox is not None:
+                self._outbox.open()
         settings = {**settings, "pythonPath": os.environ.get("PYTHONPATH")}
         with contextlib.suppress(OSError):
             self._control.sendall(json.dumps(settings).encode() + b"\n")
@@ -149,6 +154,8 @@ class ProxyProcess:
         if not self._started.is_set() and not self._somebody_waits():
             return None, None
         if self._started.wait(_START_LIMIT):
+            if self._outbox is not None:
+                self._outbox.flush(_FINISH_LIMIT)
             with contextlib.suppress(OSError):
                 self._control.sendall(b'{"finish": true}\n')
             self._done.wait(_FINISH_LIMIT)

@@ -79,6 +79,18 @@ CASES = {
     "unicast device": ("setsockopt", (3, 0, 50), FORBIDDEN),
     "unicast device, IPv6": ("setsockopt", (3, 41, 76), FORBIDDEN),
     "fast open at connect": ("setsockopt", (3, 6, 30), FORBIDDEN),
+    "a connection made by hand": ("setsockopt", (3, 6, 19), FORBIDDEN),
+    "source route": ("setsockopt", (3, 0, 4), FORBIDDEN),
+    "routing header": ("setsockopt", (3, 41, 57), FORBIDDEN),
+    "packet information for all that is sent": ("setsockopt", (3, 41, 50), FORBIDDEN),
+    "old packet options": ("setsockopt", (3, 41, 6), FORBIDDEN),
+    "join a group": ("setsockopt", (3, 0, 35), ASK),
+    "join a group of a source": ("setsockopt", (3, 0, 46), ASK),
+    "join a group, IPv6": ("setsockopt", (3, 41, 20), ASK),
+    "join an anycast group": ("setsockopt", (3, 41, 27), ASK),
+    "leave a group": ("setsockopt", (3, 0, 36), ALLOW),
+    "time to live": ("setsockopt", (3, 0, 2), ALLOW),
+    "IPv6 alone": ("setsockopt", (3, 41, 26), ALLOW),
     "reuse an address": ("setsockopt", (3, 1, 2), ALLOW),
     "no delay": ("setsockopt", (3, 6, 1), ALLOW),
     "other level": ("setsockopt", (3, 17, 25), ALLOW),
@@ -110,8 +122,17 @@ def test_where_sockets_are_given_their_life_is_followed(name, call, arguments):
 @pytest.mark.parametrize("mode", Mode)
 def test_foreign_architectures_have_no_system_calls(name, mode):
     machine = MACHINES[name]
-    for audit in {0x40000003, 0x40000028, 0xC000003E, 0xC00000B7} - {machine.audit}:  # i386, arm, x86_64, aarch64
+    # i386, arm, x86_64, aarch64
+    for audit in {0x40000003, 0x40000028, 0xC000003E, 0xC00000B7} - {machine.audit, machine.narrow_audit}:
         assert verdict(machine, mode, machine.exit_group, audit=audit) == MISSING
+
+
+@ARCHITECTURES
+@pytest.mark.parametrize("mode", Mode)
+def test_32_bit_programs_have_all_but_the_network(name, mode):
+    machine = MACHINES[name]
+    allowed = {n for n in range(512) if verdict(machine, mode, n, audit=machine.narrow_audit) == ALLOW}
+    assert set(range(512)) - allowed == set(machine.narrow_network)
 
 
 def test_the_x32_abi_has_no_system_calls():
@@ -141,5 +162,17 @@ def test_numbers_are_those_of_the_kernel_headers(name):
         pytest.skip(f"no {path}")
     defined = dict(re.findall(rf"#define (?:{prefix})(\w+)\s+(\d+)", Path(path).read_text()))
     machine = MACHINES[name]
-    calls = [field for field in machine.__slots__ if field not in ("audit", "has_x32")]
+    calls = [field for field in machine._fields if field not in ("audit", "has_x32", "narrow_audit", "narrow_network")]
     assert {call: getattr(machine, call) for call in calls} == {call: int(defined[call]) for call in calls}
+
+
+def test_numbers_of_32_bit_programs_are_those_of_the_kernel_headers():
+    path = Path("/usr/include/x86_64-linux-gnu/asm/unistd_32.h")
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    defined = dict(re.findall(r"#define __NR_(\w+) (\d+)", path.read_text()))
+    calls = (
+        *("socketcall", "socket", "connect", "sendto", "sendmsg", "sendmmsg"),
+        *("io_uring_setup", "io_uring_enter", "io_uring_register", "pidfd_getfd"),
+    )
+    assert MACHINES["x86_64"].narrow_network == tuple(int(defined[call]) for call in calls)

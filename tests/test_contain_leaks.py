@@ -10,11 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import containment
 import pytest
 import ways_out
+from conftest import EVE_MOCKS
 from ways_out import ATTEMPTS
 
 CAN_MAKE_NAMESPACES = sys.platform == "linux" and os.geteuid() == 0 and shutil.which("ip") is not None
@@ -180,3 +182,26 @@ def test_a_whole_run_that_is_not_contained_leaks(world, project):
     assert {ATTEMPTS[name].leak for name in results} - {None} <= set(leaks)
     assert "not contained: --contain off" in done.stderr
     assert project.report()["contained"] is False
+
+
+def test_a_connected_socket_that_the_caller_left_open_is_closed(world, project):
+    use = "import os; os.write(int(os.environ['LEFT']), b'x')"
+    code = f"""
+        import os, socket
+        left = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        left.connect(("203.0.113.9", 2008))
+        left.set_inheritable(True)
+        os.environ["LEFT"] = str(left.fileno())
+        os.execv({EVE_MOCKS!r}, ["eve-mocks", "run", "--contain", "require", "--", *{[sys.executable, "-c", use]!r}])
+    """
+    world.seen()
+    done = subprocess.run(
+        [*world.prefix, sys.executable, "-c", textwrap.dedent(code)],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert "Bad file descriptor" in done.stderr
+    assert world.seen() == []

@@ -648,3 +648,94 @@ class TestHonesty:
     def test_orphans_do_not_take_the_place_of_the_command(self, pay: Project) -> None:
         script = "(sleep 0.1; exit 9) & (setsid sh -c 'sleep 0.05' &) ; sleep 0.3; exit 3"
         assert pay.eve_mocks("run", "--", "sh", "-c", script).returncode == 3
+
+
+class TestManyAtOnce:
+    def test_a_mock_that_is_busy_holds_up_no_connect(self, pay: Project) -> None:
+        """More of them than the records of connections that fit into a socket."""
+        pay.file(
+            "mocks/slow.py",
+            """
+            import pathlib, time
+            from eve_mocks import http_mock
+            slow = http_mock("http://slow.test")
+
+            @slow.get("/")
+            def wait():
+                pathlib.Path("busy").touch()
+                until = time.monotonic() + 10
+                while not pathlib.Path("go-on").exists() and time.monotonic() < until:
+                    pass
+                return pathlib.Path("go-on").exists()
+            """,
+        )
+        done = pay.eve_mocks(
+            *(
+                "run",
+                "--",
+                *python("""
+                import pathlib, socket, subprocess, time
+                slow = subprocess.Popen(["curl", "-sS", "http://slow.test/"])
+                while not pathlib.Path("busy").exists():
+                    assert slow.poll() is None
+                waiting = [socket.socket() for _ in range(900)]
+                for each in waiting:
+                    each.setblocking(False)
+                    each.connect_ex(("203.0.113.5", 81))
+                server = socket.create_server(("127.0.0.1", 0))
+                socket.create_connection(server.getsockname())
+                pathlib.Path("go-on").touch()
+                slow.wait()
+            """),
+            ),
+            timeout=60,
+        )
+        assert done.stdout == "true", done.stderr
+        assert pay.report()["counts"]["blocked"] == 900
+
+    def test_connections_ahead_of_their_requests(self, pay: Project) -> None:
+        done = pay.eve_mocks(
+            "run",
+            "--",
+            *python(f"""
+            import http.client, os, select, socket, ssl
+            context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+            early = http.client.HTTPSConnection("api.pay.test", context=context)
+            early.sock = socket.create_connection(("api.pay.test", 443))
+            unknown = socket.create_connection(("203.0.113.5", 443))
+            select.select([unknown], [], [], 10)  # its time is over
+            early.sock = context.wrap_socket(early.sock, server_hostname="api.pay.test")
+            early.request("GET", "{urllib.parse.urlsplit(MOCKED).path}")
+            print(early.getresponse().read().decode(), end="")
+        """),
+        )
+        assert done.stdout == ANSWER, done.stderr
+
+
+class TestOtherNetworks:
+    @pytest.fixture(autouse=True)
+    def root(self) -> None:
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            pytest.skip("a network namespace takes root, and unshare")
+
+    def test_who_has_a_network_of_its_own_is_told_of(self, pay: Project) -> None:
+        asks = "ip link set lo up; curl -sS --noproxy '*' http://203.0.113.5/"
+        done = pay.eve_mocks("run", "--", "unshare", "--net", "sh", "-c", asks)
+        assert done.returncode != 0
+        (call,) = pay.calls()
+        assert (call["url"], call["outcome"], call["program"]) == ("tcp://203.0.113.5:80/", "blocked", "curl")
+
+    def test_its_loopback_is_not_ours(self, pay: Project) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+            ours.bind(("127.0.0.1", 0))
+            ours.settimeout(0)
+            send = f"""
+                import socket
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                s.sendto(b"x", ("127.0.0.1", {ours.getsockname()[1]}))
+            """
+            asks = f"ip link set lo up; {shlex.join(python(send))}"
+            done = pay.eve_mocks("run", "--", "unshare", "--net", "sh", "-c", asks)
+            assert done.returncode == 0, done.stderr
+            with pytest.raises(BlockingIOError):
+                ours.recv(1)

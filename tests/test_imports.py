@@ -55,7 +55,7 @@ LAYERS = [
         "secret_text",
         "secret_urls",
     },
-    {"model", "records", "ports"},
+    {"model", "records", "ports", "outbox"},
     {"errors", "exits", "files", "interruption", "silence"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

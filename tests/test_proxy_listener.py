@@ -562,6 +562,16 @@ class TestKnownDestination:
             client.recv(1)
         assert running.call().reason == "protocol"
 
+    def test_a_connection_ahead_of_its_request(self, proxy, monkeypatch):
+        monkeypatch.setattr("eve_mocks.proxy.speech._SILENCE", 0.0)
+        running = proxy()
+        with self.redirected(running, (HOST, 443)) as client, self.redirected(running, ("mail.test", 25)) as other:
+            with pytest.raises(ConnectionResetError):
+                other.recv(1)  # whoever is not known has had its time
+            with running.context().wrap_socket(client, server_hostname=HOST) as secure:
+                secure.sendall(request("GET", "/v1/x", CLOSE))
+                assert b"200 OK" in read_all(secure)
+
 
 class TestNothingLeaves:
     """Neither a connection nor a look-up: seen by the interpreter's own audit events."""

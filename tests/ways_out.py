@@ -103,6 +103,29 @@ ATTEMPTS: dict[str, Attempt] = {
         "[2001:db8::9]",
         2002,
     ),
+    "sendmsg with two devices": python(
+        "UDP().sendmsg([b'x'], [(0, 8, struct.pack('=i8x', if_nametoindex(d))) for d in ('lo', 'em0')], 0,"
+        " ('203.0.113.9', 2008))",
+        "udp",
+        port=2008,
+    ),
+    "a device for a datagram to loopback": script(
+        "UDP().sendmsg([b'x'], [(0, 8, struct.pack('=i8x', if_nametoindex(d))) for d in ('lo', 'em0')], 0,"
+        " ('127.0.0.1', 2009))",
+        None,
+        "udp://127.0.0.1:2009/",
+    ),
+    "a source route": script(
+        "s = option(socket(), 0, 4, bytes([1, 0x83, 7, 4]) + inet_aton('8.8.8.8')); s.connect(('203.0.113.9', 1010));"
+        " assert s.recv(1)",
+        "tcp 8.8.8.8:1010",
+        "tcp://203.0.113.9:1010/",
+    ),
+    "joining a group": script(
+        "UDP().setsockopt(0, 35, inet_aton('224.0.0.251') + inet_aton('10.77.0.1')); assert UDP().recv(1)",
+        None,  # it is seen, but again and again, for ten seconds and more
+        "socket://multicast/",
+    ),
     "dns with a device": python(
         "UDP().sendmsg([Q], [(0, 8, struct.pack('=i8x', if_nametoindex('em0')))], 0, ('1.1.1.1', 53))",
         "udp",

@@ -117,7 +117,7 @@ class Datagrams:
     def _send_message(self, question: Question, wanted: Message) -> Answer:
         sockaddr = wanted.sockaddr()
         # IP_PKTINFO beats the device that the socket is tied to.
-        if wanted.device() not in (0, self._loopback_device):
+        if wanted.chooses_its_way(self._loopback_device):
             return self._refused(question, internet(sockaddr, sending=True) or Internet("", 0))
         return self._send(question, sockaddr, wanted.data)
 
@@ -126,7 +126,7 @@ class Datagrams:
         for place in range(0, len(headers), message.STRIDE):
             wanted = Message.unpack(question.thread, vector + place, headers[place : place + message.SIZE])
             destination = internet(wanted.sockaddr(), sending=True) or Internet("127.0.0.1", 0)
-            if not destination.is_native or wanted.device() not in (0, self._loopback_device):
+            if not destination.is_native or wanted.chooses_its_way(self._loopback_device):
                 return destination
         return None
 

@@ -32,11 +32,18 @@ X32_SYSCALL_BIT = 0x40000000
 
 FORBIDDEN_OPTIONS = {
     1: (25, 62),  # SOL_SOCKET: SO_BINDTODEVICE, SO_BINDTOIFINDEX
-    IPPROTO_IP: (50,),  # IP_UNICAST_IF
-    IPPROTO_IPV6: (76,),  # IPV6_UNICAST_IF
-    IPPROTO_TCP: (30,),  # TCP_FASTOPEN_CONNECT: the address would travel with the first write
+    IPPROTO_IP: (4, 50),  # IP_OPTIONS (source routes), IP_UNICAST_IF
+    # IPV6_2292PKTOPTIONS, PKTINFO, HOPOPTS, RTHDRDSTOPTS, RTHDR, DSTOPTS (RFC 3542), IPV6_UNICAST_IF
+    IPPROTO_IPV6: (6, 50, 54, 55, 57, 59, 76),
+    IPPROTO_TCP: (19, 30),  # TCP_REPAIR; TCP_FASTOPEN_CONNECT: the address would travel with the first write
 }
-"""Options, by level, that choose the device a packet leaves by, or the moment at which a connection is made."""
+"""Options, by level, that choose the way of a packet, or the moment at which a connection is made."""
+
+JOINING_OPTIONS = {
+    IPPROTO_IP: (35, 39, 42, 46),  # IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP and _SOURCE_GROUP
+    IPPROTO_IPV6: (20, 27, 42, 46),  # IPV6_JOIN_GROUP, IPV6_JOIN_ANYCAST, and the same
+}
+"""Options, by level, that the kernel itself announces to the network (RFC 3376, RFC 3810)."""
 
 
 class Mode(enum.Enum):
@@ -121,7 +128,7 @@ def program(machine: Machine, mode: Mode) -> list[Step]:
     }
     return [
         Load(ARCH),
-        _equal(machine.audit, otherwise="missing"),
+        _equal(machine.audit, otherwise="32-bit"),
         Load(NUMBER),
         *([Jump(Test.AT_LEAST, X32_SYSCALL_BIT, "missing")] if machine.has_x32 else []),
         *(_equal(number, label) for number, label in calls.items()),
@@ -129,6 +136,7 @@ def program(machine: Machine, mode: Mode) -> list[Step]:
         *_socket(gives=gives),
         *_addressed(),
         *_setsockopt(),
+        *_narrow(machine),
         Label("ask"),
         Return(ASK),
         Label("allow"),
@@ -193,8 +201,20 @@ def _setsockopt() -> list[Step]:
     steps.append(Return(ALLOW))
     for level, options in FORBIDDEN_OPTIONS.items():
         steps += [Label(f"level {level}"), argument(2), *(_equal(option, "forbidden") for option in options)]
+        steps += [_equal(option, "ask") for option in JOINING_OPTIONS.get(level, ())]
         steps.append(Return(ALLOW))
     return steps
+
+
+def _narrow(machine: Machine) -> list[Step]:
+    """A 32-bit program runs, without the calls that make sockets or use those that it was given."""
+    return [
+        Label("32-bit"),
+        _equal(machine.narrow_audit, otherwise="missing"),
+        Load(NUMBER),
+        *(_equal(number, "missing") for number in machine.narrow_network),
+        Return(ALLOW),
+    ]
 
 
 def assemble(steps: Sequence[Step]) -> bytes:

@@ -8,13 +8,13 @@ this process is as free as before.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.contain import filter as bpf
 from eve_mocks.contain import seccomp
+from eve_mocks.contain.inherited import close_ways_out
 from eve_mocks.contain.machine import this_machine
 from eve_mocks.contain.responder import Responder
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from eve_mocks.contain.policy import Policy
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Contained:
+class Contained(NamedTuple):
     """A command that runs contained. Closing it ends the network of what is left of it."""
 
     pid: int
@@ -49,6 +48,7 @@ def start(spawn: Callable[[], int], *, mode: bpf.Mode, policy: Policy, siblings:
     if machine is None:
         raise RuntimeError("start() needs a machine that probe() approved of")
     seccomp.become_subreaper()
+    close_ways_out()
     responder = Responder()
     code = bpf.assemble(bpf.program(machine, mode))
 

@@ -5,16 +5,22 @@ The numbers are part of the kernel's stable interface (``asm/unistd_64.h`` and `
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
+from typing import NamedTuple
+
+SINCE_5_1 = (425, 426, 427, 438)
+"""io_uring_setup, io_uring_enter, io_uring_register, pidfd_getfd: numbers since Linux 5.1 are the same everywhere."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """One architecture: its AUDIT_ARCH value, and the calls that the filter or the supervisor name."""
 
     audit: int
+    narrow_audit: int
+    """AUDIT_ARCH of the 32-bit programs that it runs."""
+    narrow_network: tuple[int, ...]
+    """Their calls that reach a network: socketcall, socket, connect, sendto, sendmsg, sendmmsg, and the four below."""
     has_x32: bool
     """Whether a second ABI hides in the same AUDIT_ARCH, told apart by bit 30 of the number."""
     connect: int
@@ -29,16 +35,17 @@ class Machine:
     setsockopt: int
     exit_group: int
     seccomp: int
-    # Numbers since 5.1 are the same everywhere.
-    io_uring_setup: int = 425
-    io_uring_enter: int = 426
-    io_uring_register: int = 427
-    pidfd_getfd: int = 438
+    io_uring_setup: int = SINCE_5_1[0]
+    io_uring_enter: int = SINCE_5_1[1]
+    io_uring_register: int = SINCE_5_1[2]
+    pidfd_getfd: int = SINCE_5_1[3]
 
 
 MACHINES = {
     "x86_64": Machine(
         audit=0xC000003E,
+        narrow_audit=0x40000003,
+        narrow_network=(102, 359, 362, 369, 370, 345, *SINCE_5_1),
         has_x32=True,
         connect=42,
         socket=41,
@@ -55,6 +62,8 @@ MACHINES = {
     ),
     "aarch64": Machine(
         audit=0xC00000B7,
+        narrow_audit=0x40000028,
+        narrow_network=(102, 281, 283, 290, 296, 374, *SINCE_5_1),
         has_x32=False,
         connect=203,
         socket=198,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -23,8 +24,14 @@ _MOST_SPANS = 1024  # UIO_MAXIOV
 _MOST_CONTROL = 4096
 _LONGEST_DATAGRAM = 65535
 
-IPPROTO_IP, IP_PKTINFO = 0, 8
-IPPROTO_IPV6, IPV6_PKTINFO = 41, 50
+IPPROTO_IP, IPPROTO_IPV6 = 0, 41
+# By level and type, where the index of a device stands: IP_PKTINFO, IPV6_PKTINFO, IPV6_2292PKTINFO.
+_DEVICE_AT = {(IPPROTO_IP, 8): 0, (IPPROTO_IPV6, 50): 16, (IPPROTO_IPV6, 2): 16}
+_HARMLESS = {
+    IPPROTO_IP: (1, 2, 52),  # IP_TOS, IP_TTL, IP_PROTOCOL
+    IPPROTO_IPV6: (8, 11, 52, 62, 67),  # 2292HOPLIMIT, FLOWINFO, HOPLIMIT, DONTFRAG, TCLASS
+}
+"""By level, the types that say nothing of the way. The others may: routing headers, source routes."""
 
 
 class Message(NamedTuple):
@@ -59,23 +66,30 @@ class Message(NamedTuple):
             found += read_memory(self.thread, base, min(length, _LONGEST_DATAGRAM - len(found)))
         return found
 
-    def device(self) -> int:
-        """The index of the device that the message itself asks to leave by; 0 if it leaves that to routing."""
+    def chooses_its_way(self, loopback: int) -> bool:
+        """Whether the message itself asks for a device other than ``loopback`` (its index), or for a route.
+
+        Raises ``OSError`` for more control data than any program sends: what is not read is not sent.
+        """
         if not (self.control and self.control_length):
-            return 0
-        control = read_memory(self.thread, self.control, min(self.control_length, _MOST_CONTROL))
+            return False
+        if self.control_length > _MOST_CONTROL:
+            raise OSError(errno.ENOBUFS, "too much control data")
+        control = read_memory(self.thread, self.control, self.control_length)
         place = 0
         while place + _CONTROL.size <= len(control):
             length, level, kind = _CONTROL.unpack_from(control, place)
             content = control[place + _CONTROL.size : place + length]
-            if (level, kind) == (IPPROTO_IP, IP_PKTINFO) and len(content) >= 12 and any(content[:4]):
-                return int.from_bytes(content[:4], "little")
-            if (level, kind) == (IPPROTO_IPV6, IPV6_PKTINFO) and len(content) >= 20 and any(content[16:20]):
-                return int.from_bytes(content[16:20], "little")
+            if (level, kind) in _DEVICE_AT:
+                at = _DEVICE_AT[level, kind]
+                if int.from_bytes(content[at : at + 4], "little") not in (0, loopback):
+                    return True
+            elif level in _HARMLESS and kind not in _HARMLESS[level]:
+                return True
             if length < _CONTROL.size:
                 break
             place += (length + 7) & ~7
-        return 0
+        return False
 
     def fill(self, data: bytes, source: bytes) -> int:
         """Write a received message; returns how much of it fitted."""

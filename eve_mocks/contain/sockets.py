@@ -10,6 +10,7 @@ import errno
 import os
 import resource
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from eve_mocks.contain import seccomp
@@ -132,6 +133,14 @@ def inode(question: Question) -> int | None:
         if target.startswith("socket:["):
             return int(target[8:-1])
     return None
+
+
+def is_in_our_network(question: Question) -> bool:
+    """Whether the program sees the network that this process does (network_namespaces(7))."""
+    try:
+        return Path("/proc/self/ns/net").samefile(f"/proc/{question.thread}/ns/net")
+    except OSError:  # one that cannot be looked into
+        return True
 
 
 def _socket(family: int, kind: int, protocol: int) -> socket.socket:

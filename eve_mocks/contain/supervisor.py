@@ -23,7 +23,7 @@ from eve_mocks.contain.processes import Processes
 from eve_mocks.contain.question import Answer, Question, Verdict
 from eve_mocks.contain.recent import Recent
 from eve_mocks.contain.seccomp import Notification, read_memory
-from eve_mocks.contain.sockets import connect, inode, only_v6, sockets
+from eve_mocks.contain.sockets import connect, inode, is_in_our_network, only_v6, sockets
 from eve_mocks.records import Redirect, Refused
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Supervisor:
         self._calls: dict[int, Callable[[Question], Answer]] = {
             machine.connect: self._connect,
             machine.socket: self._socket,
+            machine.setsockopt: self._join,
             machine.sendto: datagrams.sendto,
             machine.sendmsg: datagrams.sendmsg,
             machine.sendmmsg: datagrams.sendmmsg,
@@ -127,7 +128,7 @@ class Supervisor:
             return Verdict.PROCEED
         sock = self._sockets.borrow(question)
         if sock is None:
-            return Verdict.PROCEED if destination.is_native else self._connect_again(question)
+            return Verdict.PROCEED if destination.is_native else self._connect_again(question, destination)
         with sock:
             if sock.type is socket.SOCK_DGRAM:
                 if destination.is_native:
@@ -137,10 +138,15 @@ class Supervisor:
             self._sockets.forget(os.fstat(sock.fileno()).st_ino)
             return answer
 
-    def _connect_again(self, question: Question) -> Answer:
+    def _connect_again(self, question: Question, destination: Internet) -> Answer:
         """A socket that is out of reach was connected before, or never was ours to connect."""
-        is_connected = self._announced.get(inode(question) or 0) is not None
-        return -self._as_if_first(errno.EISCONN) if is_connected else -errno.ENETUNREACH
+        number = inode(question)
+        if number is None:
+            return -errno.ENOTSOCK
+        if self._announced.get(number) is not None:
+            return -self._as_if_first(errno.EISCONN)
+        self._refuse_once(question, "unknown", destination, "the socket was not made under this run's eyes")
+        return -errno.ENETUNREACH
 
     def _as_if_first(self, error: int) -> int:
         """What connect said; what it said at first, if this may be the repetition of a call that a signal broke."""
@@ -188,6 +194,8 @@ class Supervisor:
         if family not in (socket.AF_INET, socket.AF_INET6):
             name = _FAMILIES.get(family, f"address family {family}")
             return self._refuse_socket(question, name, errno.EPERM if family == 17 else errno.EAFNOSUPPORT)
+        if bare in (socket.SOCK_STREAM, socket.SOCK_DGRAM) and not is_in_our_network(question):
+            return Verdict.PROCEED  # one that is made here would reach this network's loopback
         if bare == socket.SOCK_STREAM and protocol in (0, bpf.IPPROTO_TCP, bpf.IPPROTO_MPTCP):
             return self._sockets.make(question, family, kind, protocol)
         if bare == socket.SOCK_DGRAM and protocol in (0, socket.IPPROTO_UDP):
@@ -197,6 +205,9 @@ class Supervisor:
         if bare == socket.SOCK_RAW:
             return self._refuse_socket(question, "icmp" if protocol in _ICMP else "raw", errno.EPERM)
         return self._refuse_socket(question, f"IP protocol {protocol}", errno.EPROTONOSUPPORT)
+
+    def _join(self, question: Question) -> Answer:
+        return self._refuse_socket(question, "multicast", errno.ENODEV, "the kernel would tell the network who listens")
 
     def _bind(self, question: Question) -> Answer:
         """A port that a program chose must be free again as soon as its socket is closed."""
@@ -224,6 +235,8 @@ class Supervisor:
         if not self._told.put((program, protocol, destination), value=True):
             self._refuse(question, protocol, destination, reason)
 
-    def _refuse_socket(self, question: Question, protocol: str, error: int) -> int:
-        self._refuse_once(question, protocol, _NOWHERE, "no socket of this kind may be made")
+    def _refuse_socket(
+        self, question: Question, protocol: str, error: int, why: str = "no socket of this kind may be made"
+    ) -> int:
+        self._refuse_once(question, protocol, _NOWHERE, why)
         return -error

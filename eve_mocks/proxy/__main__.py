@@ -138,7 +138,7 @@ async def serve(
     timer = await _finish(control, Folder.at(settings.folder, settings.folder_name))
     watching.cancel()
     if redirected is not None:
-        redirected.stop()
+        await redirected.stop()
     await listener.stop()
     timer.cancel()
     record.close()

@@ -22,7 +22,7 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._announced: dict[tuple[str, int], collections.deque[Redirect]] = {}
-        self._waiting: dict[tuple[str, int], asyncio.Future[Redirect]] = {}
+        self._waiting: dict[tuple[str, int], asyncio.Future[Redirect | None]] = {}
 
     def announce(self, redirect: Redirect) -> None:
         waiting = self._waiting.pop(redirect.source, None)
@@ -32,6 +32,16 @@ class Arrivals:
         self._announced.setdefault(redirect.source, collections.deque()).append(redirect)
         if len(self._announced) > MOST:
             del self._announced[next(iter(self._announced))]
+
+    def close(self) -> None:
+        """Nothing is announced any more: whoever waits is told so."""
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(None)
+
+    def missing(self) -> list[Redirect]:
+        """Announcements of connections that did not come."""
+        return [redirect for announced in self._announced.values() for redirect in announced]
 
     async def meant(self, source: tuple[str, int], *, patience: float = 5.0) -> Redirect | None:
         """The announcement of the connection that came from ``source``; None if there is none in time."""

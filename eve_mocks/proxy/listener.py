@@ -264,10 +264,14 @@ class Listener:
             peer=lambda: self.peer(connection),
         )
 
+    def knows(self, connection: Connection) -> bool:
+        """Whether a mock or an entry is about where this connection was going."""
+        hosts = (str(connection.host), *connection.names)
+        return any(self.dispatcher.router.knows(host, connection.port) for host in hosts)
+
     def left(self, connection: Connection) -> None:
         """The client hung up before it asked for anything; to what is mocked or allowed it may, as to any server."""
-        hosts = (str(connection.host), *connection.names)
-        if not any(self.dispatcher.router.knows(host, connection.port) for host in hosts):
+        if not self.knows(connection):
             why = "It connected, and hung up before it asked for anything."
             self.block(dataclasses.replace(connection, scheme="tcp"), "protocol", why)
 

@@ -12,6 +12,7 @@ from eve_mocks.hosts import Hosts
 from eve_mocks.match import BadURL, normalise_host
 from eve_mocks.model import URL, Peer
 from eve_mocks.proxy.arrivals import Arrivals
+from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.listener import BACKLOG
 from eve_mocks.proxy.reply import reset
 from eve_mocks.records import LONGEST, Redirect, decode
@@ -45,14 +46,17 @@ class Redirected:
         for sock in sockets:
             self._servers.append(await loop.create_server(lambda: _Arriving(self), sock=sock, backlog=BACKLOG))
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Take nothing more; what was told until now is recorded."""
         for server in self._servers:
             server.close()
-        for task in self._arriving:
-            task.cancel()
         while self._read():
             pass
+        self.arrivals.close()
+        if self._arriving:
+            await asyncio.wait(self._arriving)
+        for redirect in self.arrivals.missing():
+            self._missing(redirect)
         asyncio.get_running_loop().remove_reader(self._records)
 
     def _read(self) -> bool:
@@ -92,6 +96,18 @@ class Redirected:
             reset(transport)
         else:
             self._listener.accept(transport, (host, redirect.port), names=self._hosts.names(host), peer=peer)
+
+    def _missing(self, redirect: Redirect) -> None:
+        """A program in a network namespace of its own finds nobody there, and its connect need not have failed."""
+        connection = Connection(
+            client_port=redirect.source[1],
+            host=redirect.host,
+            port=redirect.port,
+            names=self._hosts.names(redirect.host),
+        )
+        if (redirect.host, redirect.port) != self._listener.address and not self._listener.knows(connection):
+            why = "It did not arrive here: the program has a network of its own, or has hung up at once."
+            self._block(URL("tcp", redirect.host, redirect.port, "/"), why, _peer(redirect.process))
 
     def _refused(self, refused: Refused) -> None:
         url = URL(refused.protocol, _normal(refused.host) or refused.host, refused.port, "/")

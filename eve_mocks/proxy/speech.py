@@ -95,8 +95,11 @@ class FirstBytes(asyncio.Protocol):
             self._refuse("Its first bytes are neither HTTP nor TLS.")  # they may be a password, so they are not told
 
     def _wait(self) -> None:
-        """Give the client a while to say (more of) what it speaks; toward the proxy itself it is no hurry."""
-        if self._connection.host is not None:
+        """Give the client a while to say (more of) what it speaks.
+
+        It is no hurry toward the proxy itself, nor where it will be answered: clients connect ahead of their requests.
+        """
+        if self._connection.host is not None and not self._listener.knows(self._connection):
             self._silence = self._listener.loop.call_later(_SILENCE, self._give_up)
 
     def _stop_waiting(self) -> None:
