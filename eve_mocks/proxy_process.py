@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.outbox import Outbox
+from eve_mocks.threads import signals_for_the_main_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 # The path of this process, and not what PYTHONPATH would make of it: modules of the project are not ours. Nor is its
@@ -120,7 +121,7 @@ class ProxyProcess:
         for file in inherited:
             os.set_inheritable(file, False)
         self._its_control.close()
-        with _signals_for_the_main_thread():
+        with signals_for_the_main_thread():
             threading.Thread(target=self._listen, daemon=True).start()
             if self._outbox is not None:
                 self._outbox.open()
@@ -192,6 +193,7 @@ class ProxyProcess:
     def _how_it_ended(self) -> str:
         if self.pid is None:
             return ""
+        _await_end(self.pid)
         status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if status is None or status.si_status == 0:
             return ""
@@ -207,14 +209,11 @@ class ProxyProcess:
             self.pid = None
 
 
-@contextlib.contextmanager
-def _signals_for_the_main_thread() -> Iterator[None]:
-    """A thread that is started here takes no signal: Python heeds it in the main thread, which would not wake up."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _await_end(pid: int) -> None:
+    """A process that ends closes its files a moment before it has a status."""
+    if sys.platform == "linux":
+        with contextlib.closing(os.fdopen(os.pidfd_open(pid))) as process:
+            select.select([process], [], [], 1.0)
 
 
 def _open_output(path: Path) -> int:

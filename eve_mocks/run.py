@@ -18,6 +18,7 @@ from eve_mocks.proxy_process import ProxyProcess
 from eve_mocks.router import Router
 from eve_mocks.session import BadSession, session_id
 from eve_mocks.silence import silenced
+from eve_mocks.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +48,8 @@ def run(plan: Plan) -> int:
     _check_limits()
     containment = Containment(plan.contain)
     _check_session(plan.session)
-    with silenced():
-        mocks = load(plan.folder, shown=plan.shown)
+    with silenced():  # and in a thread that takes no signal, since a mock may leave threads of its own behind
+        mocks = in_thread(lambda: load(plan.folder, shown=plan.shown), "load")
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()

@@ -56,7 +56,7 @@ LAYERS = [
         "secret_urls",
     },
     {"model", "records", "ports", "outbox"},
-    {"errors", "exits", "files", "interruption", "silence"},
+    {"errors", "exits", "files", "interruption", "silence", "threads"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ONLY_IN = {

@@ -625,3 +625,16 @@ def test_a_run_that_is_not_there_is_told_in_few_words(pay: Project) -> None:
         "  why: .eve-mocks/runs holds 7 runs",
         f"  fix: The last are {names[6]}, {names[5]}, {names[4]}.",
     ]
+
+
+def test_a_thread_that_a_mock_has_started_takes_no_signal_from_the_run(pay: Project) -> None:
+    """Were it to take the one that the command has ended, the run would not."""
+    pay.file(
+        "mocks/_waiting.py",
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n",
+    )
+    pay.file(
+        "mocks/threaded.py", "import _waiting\nfrom eve_mocks import http_mock\nhttp_mock('http://threaded.test')\n"
+    )
+    for _ in range(5):
+        assert pay.eve_mocks("run", "--", "sh", "-c", "exit 3", timeout=20).returncode == 3

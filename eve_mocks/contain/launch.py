@@ -17,6 +17,7 @@ from eve_mocks.contain import seccomp
 from eve_mocks.contain.inherited import close_ways_out
 from eve_mocks.contain.machine import this_machine
 from eve_mocks.contain.responder import Responder
+from eve_mocks.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -62,7 +63,7 @@ def start(spawn: Callable[[], int], *, mode: bpf.Mode, policy: Policy, siblings:
 
     responder.start()
     try:
-        pid, listener = in_thread(launch)
+        pid, listener = in_thread(launch, "filtered")
     except BaseException:
         responder.close()
         raise
@@ -73,25 +74,6 @@ def start(spawn: Callable[[], int], *, mode: bpf.Mode, policy: Policy, siblings:
     Supervisor(listener, machine, mode, policy, responder).start()
     threading.Thread(target=_reap, args=({pid, *siblings},), name="reaper", daemon=True).start()
     return Contained(pid=pid, listener=listener, responder=responder)
-
-
-def in_thread[T](work: Callable[[], T]) -> T:
-    """The result of ``work`` done in a thread of its own, which ends with it."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="filtered")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
 
 
 def _reap(own: Collection[int]) -> None:

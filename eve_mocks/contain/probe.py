@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from eve_mocks.contain import filter as bpf
 from eve_mocks.contain import seccomp
 from eve_mocks.contain.filter import Mode
-from eve_mocks.contain.launch import in_thread
 from eve_mocks.contain.machine import MACHINES, this_machine
+from eve_mocks.threads import in_thread
 
 if TYPE_CHECKING:
     from eve_mocks.contain.machine import Machine
@@ -86,7 +86,7 @@ def _try(machine: Machine) -> Mode | Reason:
     judging = threading.Thread(target=lambda: verdicts.append(judge()))
     judging.start()
     try:
-        in_thread(ask)
+        in_thread(ask, "filtered")
     except OSError as error:
         return why_no_filter(error)
     finally:
