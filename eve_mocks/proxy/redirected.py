@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eve_mocks.hosts import Hosts
 from eve_mocks.match import BadURL, normalise_host
 from eve_mocks.model import URL, Peer
+from eve_mocks.ports import SERVER_FIRST
 from eve_mocks.proxy.arrivals import Arrivals
 from eve_mocks.proxy.connection import Connection
 from eve_mocks.proxy.listener import BACKLOG
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from eve_mocks.proxy.listener import Listener
     from eve_mocks.records import Process, Refused
 
+_SAME_NETWORK = "Let the program share the network of the run, without a namespace of its own: there eve-mocks is."
 # Read at a time, so that connections get their turn.
 _MOST_RECORDS = 256
 
@@ -92,7 +94,10 @@ class Redirected:
         if (redirect.host, redirect.port) == self._listener.address:
             self._listener.accept(transport, peer=peer)
         elif (host := _normal(redirect.host)) is None:
-            self._block(URL("tcp", redirect.host, redirect.port, "/"), "This is not the name of a host.", peer)
+            url = URL("tcp", redirect.host, redirect.port, "/")
+            self._block(
+                url, "This is not the name of a host.", peer, fix="Correct the name that the program connects to."
+            )
             reset(transport)
         else:
             self._listener.accept(transport, (host, redirect.port), names=self._hosts.names(host), peer=peer)
@@ -107,17 +112,25 @@ class Redirected:
         )
         if (redirect.host, redirect.port) != self._listener.address and not self._listener.knows(connection):
             why = "It did not arrive here: the program has a network of its own, or has hung up at once."
-            self._block(URL("tcp", redirect.host, redirect.port, "/"), why, _peer(redirect.process))
+            self._block(URL("tcp", redirect.host, redirect.port, "/"), why, _peer(redirect.process), fix=_SAME_NETWORK)
 
     def _refused(self, refused: Refused) -> None:
         url = URL(refused.protocol, _normal(refused.host) or refused.host, refused.port, "/")
         if not refused.port:  # a socket that was never made goes nowhere: its protocol stands in for the host
             url = URL("socket", refused.protocol.lower().replace(" ", "-"), 0, "/")
-        self._block(url, f"{refused.reason[0].upper()}{refused.reason[1:]}.", _peer(refused.process))
+        out_of_reach = refused.protocol == "tcp" and refused.port not in SERVER_FIRST
+        why = f"{refused.reason[0].upper()}{refused.reason[1:]}."
+        self._block(url, why, _peer(refused.process), fix=_SAME_NETWORK if out_of_reach else None)
 
-    def _block(self, url: URL, why: str, peer: Peer) -> None:
+    def _block(self, url: URL, why: str, peer: Peer, *, fix: str | None = None) -> None:
         self._listener.dispatcher.refuse_connection(
-            url, reason="protocol", why=why, names=self._hosts.names(url.host), user=peer.session, peer=lambda: peer
+            url,
+            reason="protocol",
+            why=why,
+            fix=fix,
+            names=self._hosts.names(url.host),
+            user=peer.session,
+            peer=lambda: peer,
         )
 
 
