@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import os
 import resource
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eve_mocks.containment import Choice
+    from eve_mocks.load import Mocks
     from eve_mocks.report import FailOnBlock, Report
     from eve_mocks.run_folder import RunFolder
 
@@ -48,8 +50,8 @@ def run(plan: Plan) -> int:
     _check_limits()
     containment = Containment(plan.contain)
     _check_session(plan.session)
-    with silenced():  # and in a thread that takes no signal, since a mock may leave threads of its own behind
-        mocks = in_thread(lambda: load(plan.folder, shown=plan.shown), "load")
+    with silenced():
+        mocks = in_thread(lambda: _load(plan), "load")
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
@@ -91,6 +93,12 @@ def run(plan: Plan) -> int:
         fail_on_block=plan.fail_on_block,
         shown=plan.shown,
     )
+
+
+def _load(plan: Plan) -> Mocks:
+    """The mocks, loaded in a thread that takes no signal from here on: a mock may leave threads of its own behind."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    return load(plan.folder, shown=plan.shown)
 
 
 def _check_limits() -> None:

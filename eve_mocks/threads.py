@@ -1,4 +1,4 @@
-"""Threads beside the main one, which take no signal.
+"""Threads beside the main one.
 
 Python heeds a signal in the main thread, and that does not wake up for one that another thread has taken.
 """
@@ -25,7 +25,10 @@ def signals_for_the_main_thread() -> Iterator[None]:
 
 
 def in_thread[T](work: Callable[[], T], name: str) -> T:
-    """The result of ``work`` done in a thread of its own, which ends with it; what it raises is raised."""
+    """The result of ``work`` done in a thread of its own, which ends with it; what it raises is raised.
+
+    The thread blocks the signals that this one does, as do the processes that it starts.
+    """
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -36,8 +39,7 @@ def in_thread[T](work: Callable[[], T], name: str) -> T:
             errors.append(error)
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    with signals_for_the_main_thread():
-        thread.start()
+    thread.start()
     thread.join()
     if errors:
         raise errors[0]
