@@ -134,12 +134,17 @@ class Dispatcher:
         """The entry that claims a URL, before anything but the URL is known."""
         return self.router.resolve(url)
 
-    def reads_body(self, request: Request) -> bool:
+    def reads_body(self, request: Request, *, user: str | None = None) -> bool:
         """Whether the answer depends on the body; if not, it can be given before the body is sent."""
         entry = self.resolve(request.target)
         if entry is None:
             return may_be_sign_in(request)
-        return not isinstance(entry, Passage) and entry.reads_body(request)
+        if isinstance(entry, Passage):
+            return False
+        try:
+            return entry.reads_body(request) or bool(self._session(request, user).stubs.front)
+        except BadSession:  # refused whatever the body is
+            return False
 
     def allowed(
         self, request: Request, passage: Passage, *, user: str | None = None, client: Peer | None = None

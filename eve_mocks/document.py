@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import Collecting, MockError, as_written
@@ -20,6 +22,12 @@ type Path = tuple[Key, ...]
 type Lines = Callable[[Path], int | None]
 
 _WORDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
+
+
+def _step(key: Key) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if re.fullmatch(r"[\w$-]+", key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,6 +55,11 @@ class Document:
         if not self.path:
             return "the mock"
         return ".".join(str(key) for key in self.path[-2:]) if isinstance(self.path[-1], int) else str(self.path[-1])
+
+    @property
+    def json_path(self) -> str:
+        """Where this part stands, as in ``$.stubs[0].match["a b"]``."""
+        return "$" + "".join(_step(key) for key in self.path)
 
     def line_of(self, *keys: Key) -> int | None:
         """The line of a part, or of what is nearest above it."""

@@ -10,10 +10,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from eve_mocks import doubts
-from eve_mocks.document import Document
+from eve_mocks.data_file import read_documents
 from eve_mocks.errors import Collecting, MockError, Problem, as_written
 from eve_mocks.folder import SUFFIXES, Folder
-from eve_mocks.json_text import read_json
 from eve_mocks.kinds import KINDS
 from eve_mocks.match import did_you_mean
 from eve_mocks.model import Mock, Passage
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from eve_mocks.document import Lines
+    from eve_mocks.document import Document
 
     # What becomes a mock or a passage once its name is known. Raises ``MockError``.
     type Draft = Callable[[str], Mock | Passage]
@@ -158,9 +157,8 @@ def _check_names(found: Mocks) -> None:
 def _documents(file: Path, folder: Folder) -> list[tuple[str, Draft]]:
     """The drafts of a data file, by the number of the document."""
     shown = folder.show(file)
-    text = _read(file, shown)
-    values = [read_json(text, shown)] if file.suffix == ".json" and text.strip() else list(_yaml(text, shown))
-    if not values:
+    documents = read_documents(file, shown, folder)
+    if not documents:
         raise MockError(
             f"{shown} is empty",
             why="a mock file says at least its kind and url",
@@ -168,14 +166,7 @@ def _documents(file: Path, folder: Folder) -> list[tuple[str, Draft]]:
             file=shown,
             line=1,
         )
-    documents = (Document(value, shown, folder, lines) for value, lines in values)
     return [(str(n), functools.partial(_make, document)) for n, document in enumerate(documents, 1)]
-
-
-def _yaml(text: str, shown: str) -> Iterator[tuple[object, Lines]]:
-    from eve_mocks.yaml_text import read_yaml  # a folder of Python mocks needs no YAML
-
-    return read_yaml(text, shown)
 
 
 def _make(document: Document, name: str) -> Mock | Passage:
@@ -189,25 +180,3 @@ def _make(document: Document, name: str) -> Mock | Passage:
             fix=did_you_mean(kind.value, KINDS),
         )
     return make(name, document)
-
-
-def _read(file: Path, shown: str) -> str:
-    """UTF-8 text, with or without a byte order mark."""
-    try:
-        data = file.read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise MockError(
-            f"{shown} cannot be read: {error.strerror}",
-            why="every file of the mocks folder is loaded before the command starts",
-            fix="Make it readable, or move it into a subfolder.",
-            file=shown,
-        ) from error
-    except UnicodeDecodeError as error:
-        raise MockError(
-            f"{shown} is not UTF-8 text",
-            why=f"the byte 0x{data[error.start]:02x} cannot stand there",
-            fix="Save the file as UTF-8.",
-            file=shown,
-            line=data.count(b"\n", 0, error.start) + 1,
-        ) from error

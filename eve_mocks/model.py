@@ -18,6 +18,7 @@ from eve_mocks.errors import MockError, as_written
 if TYPE_CHECKING:
     from eve_mocks.errors import Problem
     from eve_mocks.session import Session
+    from eve_mocks.stubs.rules import Rule
 
 type Json = Any
 type HeaderPairs = tuple[tuple[str, str], ...]
@@ -399,6 +400,14 @@ class Mock(Protocol):
 
     def operations(self) -> list[str]:
         """The operations that have an answer: tool names, or ``METHOD /path/{param}``."""
+        ...
+
+    def names(self) -> Mapping[str, str]:
+        """Every name that a stub may call an operation by, and the operation; also of those without an answer."""
+        ...
+
+    def check(self, rule: Rule) -> None:
+        """Raises ``MockError`` for a stub whose outcome the operation cannot have."""
         ...
 
     def reads_body(self, request: Request) -> bool:

@@ -1,7 +1,8 @@
-"""What one matching call gets, as a file says it, made into the response that carries it over HTTP."""
+"""What one matching call gets, as a file says it: read once for routes and for stubs of every kind."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import Collecting, as_written
@@ -15,29 +16,44 @@ if TYPE_CHECKING:
 
 BODIES = ("response", "body", "body_file", "events", "throw", "fault")
 KEYS = (*BODIES, "status", "headers", "delay")
+_STRICT = ("response", "throw")
 THROW_KEYS = ("name", "message")
 # RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: answers that say all they have to say without content.
 _BODILESS = (204, 205, 304)
 
 
-def read_outcome(document: Document) -> Response:
-    """The response of an outcome mapping. Raises ``MockError``, or ``Mistakes``."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """``over_http`` is the response that carries it over HTTP. ``throw`` is the name and message of an error."""
+
+    over_http: Response
+    throw: tuple[str, str] | None = None
+
+
+def read_outcome(document: Document, *, strict: bool = False) -> Outcome:
+    """The outcome of a mapping; ``strict`` takes eve's alone: a response or a throw.
+
+    Raises ``MockError``, or ``Mistakes``.
+    """
+    known, bodies = (_STRICT, _STRICT) if strict else (KEYS, BODIES)
     value = document.mapping(example="{response: {ok: true}}")
     if value and not set(value) & set(KEYS):
-        meant = [near for near in (nearest(key, BODIES) for key in value) if near]
+        meant = [near for near in (nearest(key, bodies) for key in value) if near]
         raise document.error(
             f"{document.label} is not an outcome: it has {', '.join(map(repr, value))}",
             *list(value)[:1],
-            why=f"an outcome has one of {', '.join(BODIES)}",
+            why=f"an outcome has one of {', '.join(bodies)}",
             fix=(f"Did you mean {meant[0]}? " if meant else "")
             + f"What is answered stands under response, as in {document.label}: {{response: {{…}}}}",
         )
     mistakes = Collecting()
     with mistakes:
-        document.mapping(KEYS)
+        if strict:
+            _check_strict(document)
+        document.mapping(known)
     if not mistakes.errors:  # else a key that is missing may be the one that is misspelt
         with mistakes:
-            _check_body(document)
+            _check_body(document, bodies)
     headers: HeaderPairs = ()
     content: dict[str, Any] = {}
     delay, status = 0.0, value.get("status", 500 if "throw" in document else 200)
@@ -52,12 +68,14 @@ def read_outcome(document: Document) -> Response:
     mistakes.tell()
     with document.placing():
         if "throw" in document:
-            return thrown(*content["throw"], status=status, headers=headers, delay=delay)
-        return Response(status, delay=delay, **{"headers": headers, **content})
+            name, message = content["throw"]
+            response = thrown(message, name, status=status, headers=headers, delay=delay)
+            return Outcome(response, throw=(name, message))
+        return Outcome(Response(status, delay=delay, **{"headers": headers, **content}))
 
 
 def _content(document: Document, headers: HeaderPairs) -> dict[str, Any]:
-    """What an outcome sends, as arguments of ``Response``; the message and name of a throw."""
+    """What an outcome sends, as arguments of ``Response``; the name and message of a throw."""
     if "response" in document:
         return {"json": document.value["response"]}
     if "body" in document:
@@ -77,14 +95,26 @@ def thrown(message: str, name: str, *, status: int = 500, headers: HeaderPairs =
     return Response(status, json=body, headers=[*headers, ("eve-mocks", "throw")], delay=delay)
 
 
-def _check_body(document: Document) -> None:
-    given = [key for key in BODIES if key in document]
+def _check_strict(document: Document) -> None:
+    """Eve's outcomes say what a tool returns, and nothing of HTTP."""
+    for key in document.value:
+        if key in KEYS and key not in _STRICT:
+            raise document.error(
+                f"{key} is not part of eve's outcomes",
+                key,
+                why=f"rules of a session or a --stubs file have one of {', '.join(_STRICT)} in an outcome",
+                fix=f"Take it out, or move the rule into the mock's own stubs, where {key} is known.",
+            )
+
+
+def _check_body(document: Document, bodies: tuple[str, ...]) -> None:
+    given = [key for key in bodies if key in document]
     if len(given) == 1 or (not given and document.value.get("status") in _BODILESS):
         return
     raise document.error(
         f"{document.label} has {' and '.join(given) or 'no answer'}",
         *given[1:2],
-        why=f"an outcome has exactly one of {', '.join(BODIES)}",
+        why=f"an outcome has exactly one of {', '.join(bodies)}",
         fix="Keep one of them." if given else "Add for example response: {ok: true}",
     )
 
@@ -145,10 +175,15 @@ def _events(events: Document) -> list[Mapping[str, object]]:
 
 
 def _throw(throw: Document) -> tuple[str, str]:
+    """Name and message. eve: a name that is given is not empty, a message may be."""
     throw.mapping(THROW_KEYS, example="throw: {message: timed out}")
     message = throw.required("message", why="the error that is thrown has a message", example="timed out")
-    name = throw.part("name").text(example="TimeoutError") if "name" in throw else "Error"
-    return message.text(example="timed out"), name
+    if "name" not in throw:
+        return "Error", message.text(example="timed out")
+    name = throw.part("name")
+    if not name.text(example="TimeoutError"):
+        raise name.error("the name is empty", why="an error has a name", fix="Leave it out for Error.")
+    return name.value, message.text(example="timed out")
 
 
 def _fault(fault: Document) -> FaultKind:

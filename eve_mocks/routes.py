@@ -75,6 +75,11 @@ class RouteTable[T]:
             bisect.insort(self._general, self._shapes[template.shape], key=lambda entry: entry.template)
         return self._shapes[template.shape]
 
+    def holds(self, method: str, template: PathTemplate) -> bool:
+        """Whether an operation is there, perhaps with other names for its parameters."""
+        entry = self._concrete.get(normalise_segment(template.text)) or self._shapes.get(template.shape)
+        return entry is not None and method in entry.by_method
+
     def operations(self) -> list[str]:
         """Every operation, as ``METHOD /path/{param}``."""
         return [f"{method} {entry.template.text}" for entry in self._entries() for method in entry.by_method]

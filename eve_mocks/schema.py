@@ -11,6 +11,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
+from eve_mocks.ecmascript import BadPattern, compile_pattern
 from eve_mocks.errors import MockError
 
 if TYPE_CHECKING:
@@ -52,9 +53,12 @@ class Schema:
         # MCP (2026-07-28, Tool): 2020-12 unless $schema names another. A registry of its own keeps the library from
         # downloading what a $ref names.
         dialect = validator_for(self.schema, default=Draft202012Validator)
-        patterns = {key: _lenient(dialect.VALIDATORS[key]) for key in ("pattern", "patternProperties")}
-        lenient: type[jsonschema.protocols.Validator] = extend(dialect, patterns)  # type: ignore[no-untyped-call]
-        return lenient(self.schema, registry=EMPTY_REGISTRY)
+        patterns = {
+            **_ECMASCRIPT,
+            **{key: _lenient(dialect.VALIDATORS[key]) for key in _LENIENT & dialect.VALIDATORS.keys()},
+        }
+        ecmascript: type[jsonschema.protocols.Validator] = extend(dialect, patterns)  # type: ignore[no-untyped-call]
+        return ecmascript(self.schema, registry=EMPTY_REGISTRY)
 
 
 def fault_of(schema: Json) -> str | None:
@@ -78,8 +82,52 @@ def fault_of(schema: Json) -> str | None:
     return None
 
 
+def _pattern(_validator: Any, pattern: str, instance: Json, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(instance, str) and not _fits(pattern, instance, otherwise=True):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: dict[str, Json], instance: Json, _schema: Any) -> Iterator[Any]:
+    for pattern, schema in patterns.items() if isinstance(instance, dict) else ():
+        for name, value in instance.items():
+            if _fits(pattern, name, otherwise=False):
+                yield from validator.descend(value, schema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, additional: Json, instance: Json, schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if not isinstance(instance, dict):
+        return
+    patterns = schema.get("patternProperties", {})
+    extra = [
+        name
+        for name in instance
+        if name not in schema.get("properties", {}) and not any(_fits(each, name, otherwise=True) for each in patterns)
+    ]
+    if isinstance(additional, dict):
+        for name in extra:
+            yield from validator.descend(instance[name], additional, path=name)
+    elif not additional and extra:
+        were = "was" if len(extra) == 1 else "were"
+        shown = ", ".join(repr(name) for name in sorted(extra))
+        yield ValidationError(f"Additional properties are not allowed ({shown} {were} unexpected)")
+
+
+def _fits(pattern: str, text: str, *, otherwise: bool) -> bool:
+    """Whether a text matches. ``otherwise`` is for a pattern of another language, which only its author can read."""
+    for flags in ("u", ""):  # JSON Schema asks for flag u; many a pattern that is in use has it only without
+        try:
+            return compile_pattern(pattern, flags).found_in(text)
+        except BadPattern:
+            continue
+    return otherwise
+
+
 def _lenient(keyword: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
-    """A keyword that holds for a pattern that Python cannot read: patterns are ECMAScript's."""
+    """A keyword of the library's that looks at patterns with Python's eyes: it holds where Python cannot read them."""
 
     def check(*arguments: Any) -> Iterator[Any]:
         with contextlib.suppress(re.error):
@@ -138,6 +186,13 @@ def _schemas(value: Json) -> bool:
 def _named_schemas(value: Json) -> bool:
     return isinstance(value, dict) and all(map(_is_plainly_valid, value.values()))
 
+
+_ECMASCRIPT = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+}
+_LENIENT = {"unevaluatedProperties"}
 
 _PLAIN: dict[str, Callable[[Json], bool]] = {
     "$schema": lambda value: value in _DIALECTS,

@@ -6,9 +6,13 @@ import copy
 import re
 from typing import TYPE_CHECKING, Any
 
+from eve_mocks.stubs.playback import Playback
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+    from eve_mocks.stubs.rules import Rules
 
 # An id comes from a header or a user name and is shown in reports: printable, short, and never a path.
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+=~-]{0,199}")
@@ -30,12 +34,16 @@ def session_id(text: str) -> str:
 
 
 class Session:
-    """What one session has seen so far: the state of each mock, and a turn-taking lock for each."""
+    """What one session has seen so far: the state of each mock, a turn-taking lock for each, and its stubs.
 
-    __slots__ = ("_states", "_turns", "id")
+    ``stubs`` are rules that come before those of the mocks, list by list.
+    """
 
-    def __init__(self, id_: str) -> None:
+    __slots__ = ("_states", "_turns", "id", "stubs")
+
+    def __init__(self, id_: str, *stubs: Rules) -> None:
         self.id = id_
+        self.stubs = Playback(*stubs)
         self._states: dict[str, Any] = {}
         self._turns: dict[str, asyncio.Lock] = {}
 
@@ -56,10 +64,11 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one run, made as their first call arrives."""
+    """The sessions of one run, made as their first call arrives. ``stubs`` are in front of the mocks' in each."""
 
-    def __init__(self, default: str = "run") -> None:
+    def __init__(self, default: str = "run", *stubs: Rules) -> None:
         self.default = session_id(default)
+        self._stubs = stubs
         self._sessions: dict[str, Session] = {}
 
     def get(self, id_: str | None = None) -> Session:
@@ -67,5 +76,5 @@ class Sessions:
         wanted = self.default if id_ is None else id_
         session = self._sessions.get(wanted)
         if session is None:
-            session = self._sessions[wanted] = Session(session_id(wanted))
+            session = self._sessions[wanted] = Session(session_id(wanted), *self._stubs)
         return session

@@ -14,6 +14,7 @@ from eve_mocks.model import Answer, BadRequest, Request, Response
 
 if TYPE_CHECKING:
     from eve_mocks.session import Session
+    from eve_mocks.stubs.rules import Rule
 
 TOKEN = "mock-token"  # noqa: S105 - a placeholder, worth nothing anywhere
 _LIFETIME = 3600
@@ -61,6 +62,12 @@ class SignIn:
 
     def operations(self) -> list[str]:
         return ["token"]
+
+    def names(self) -> dict[str, str]:
+        return {}  # it belongs to no upstream, so there is nothing to stub
+
+    def check(self, rule: Rule) -> None:
+        """Accept any: there are none."""
 
     def reads_body(self, request: Request) -> bool:
         return may_be_sign_in(request)

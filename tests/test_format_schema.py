@@ -13,13 +13,17 @@ from eve_mocks import outcome, routes
 from eve_mocks.kinds import KINDS, allow, http, mcp
 from eve_mocks.load import load
 from eve_mocks.model import EVENT_KEYS, FAULTS
+from eve_mocks.stubs import rules
+from eve_mocks.stubs.assertions import INHERITED, TYPES
+from eve_mocks.stubs.constraint import KEYWORDS
+from eve_mocks.stubs.limits import RULES
 from eve_mocks.yaml_text import read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA: dict[str, Any] = json.loads(importlib.resources.files("eve_mocks").joinpath("format.schema.json").read_text())
-VALID = jsonschema.Draft7Validator(SCHEMA)
+VALID = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
 
 
 def test_it_is_a_json_schema() -> None:
@@ -36,6 +40,8 @@ def test_it_is_a_json_schema() -> None:
         ("outcome", outcome.KEYS),
         ("throw", outcome.THROW_KEYS),
         ("event", EVENT_KEYS),
+        ("stub", rules.KEYS),
+        ("constraint", KEYWORDS),
     ],
 )
 def test_it_names_the_keys_that_the_loader_knows(definition: str, keys: tuple[str, ...]) -> None:
@@ -47,6 +53,13 @@ def test_it_names_the_keys_that_the_loader_knows(definition: str, keys: tuple[st
 def test_it_names_the_kinds_and_faults_that_the_loader_knows() -> None:
     assert SCHEMA["properties"]["kind"]["enum"] == list(KINDS)
     assert SCHEMA["definitions"]["outcome"]["properties"]["fault"]["enum"] == list(FAULTS)
+
+
+def test_it_names_the_bounds_of_stubs_that_the_loader_knows() -> None:
+    definitions = SCHEMA["definitions"]
+    assert definitions["stubs"]["maxItems"] == RULES
+    assert definitions["type"]["enum"] == list(TYPES)
+    assert set(definitions["ownName"]["not"]["enum"]) == INHERITED
 
 
 GOOD = {
@@ -94,8 +107,47 @@ GOOD = {
           /**: {GET: {response: 1}}
           /: {GET: {response: 1}}
         """,
+    "stubs": """
+        kind: mcp
+        url: https://x.test
+        tools: {a: {}}
+        stubs:
+          - {id: a, tool: a, outcome: {response: 1}}
+          - id: b
+            tool: a
+            match:
+              x: {type: [string, "null"], pattern: ^a, minLength: 1.0, enum: [a, 1, null], default: {}}
+              y: {if: {required: [k]}, then: {properties: {k: false}}, else: {additionalProperties: {items: true}}}
+              constructor: true
+            outcomes: [{throw: {message: m}}, {status: 503, body: down, delay: 1s}]
+        """,
 }
+
+
+def _stub(rule: str) -> str:
+    return f"{{kind: mcp, url: 'https://x.test', tools: {{a: {{}}}}, stubs: [{rule}]}}"
+
+
+def _constraint(constraint: str) -> str:
+    return _stub(f"{{id: a, tool: a, match: {{x: {constraint}}}, outcome: {{response: 1}}}}")
+
+
 BAD = {
+    "a stub without an id": _stub("{tool: a, outcome: {response: 1}}"),
+    "a stub with an empty id": _stub("{id: '', tool: a, outcome: {response: 1}}"),
+    "a stub without an outcome": _stub("{id: a, tool: a}"),
+    "a stub with outcome and outcomes": _stub("{id: a, tool: a, outcome: {response: 1}, outcomes: [{response: 1}]}"),
+    "a stub with no outcomes": _stub("{id: a, tool: a, outcomes: []}"),
+    "a stub with a response of its own": _stub("{id: a, tool: a, response: 1}"),
+    "a throw with an empty name": _stub("{id: a, tool: a, outcome: {throw: {name: '', message: a}}}"),
+    "a value for a constraint": _constraint("open"),
+    "an unsupported keyword": _constraint("{format: uri}"),
+    "an object as const": _constraint("{const: {}}"),
+    "an enum that repeats": _constraint("{enum: [1, 1.0]}"),
+    "an inherited name": _constraint("{required: [toString]}"),
+    "a broken pattern": _constraint("{pattern: '('}"),
+    "a negative length": _constraint("{not: {maxLength: -1}}"),
+    "an empty anyOf": _constraint("{anyOf: []}"),
     "no kind": "url: https://x.test",
     "no url": "kind: http",
     "unknown kind": "{kind: htp, url: 'https://x.test'}",

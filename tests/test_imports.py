@@ -40,8 +40,8 @@ LAYERS = [
     {"__init__"},  # the names that mock files import
     {"kinds"},
     {"outcome", "http_input", "snapshot", "stubs"},
-    {"declared", "document", "handler", "schema", "routes", "yaml_text", "json_text"},
-    {"likeness"},
+    {"declared", "document", "data_file", "handler", "schema", "routes", "yaml_text", "json_text"},
+    {"likeness", "ecmascript"},
     {"paths"},
     {"hosts"},
     {

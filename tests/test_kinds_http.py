@@ -587,7 +587,7 @@ DOUBTFUL: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
         "the path of the url again",
         f"kind: http\nurl: {URL}\nroutes:\n  /a: {{GET: {{response: 1}}}}\n  /v1/a: {{GET: {{response: 1}}}}\n",
-        [("mocks/m.yaml:5: the route /v1/a repeats", "write /a")],
+        [("mocks/m.yaml:5: the path /v1/a repeats", "write /a")],
     ),
     ("all is well", f"kind: http\nurl: {URL}\nroutes:\n  /v1beta: {{GET: {{response: 1}}}}\n", []),
 ]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import subprocess
 import sys
 import textwrap
 
-import httpx2
 import pytest
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
+from mcp import MCPError
+from mcp_in_process import connected
 
 from eve_mocks.load import load
 from eve_mocks.match import parse_url
@@ -73,35 +71,6 @@ def mock(folder):
         return found.mocks[0]
 
     return make
-
-
-class InProcess(httpx2.AsyncBaseTransport):
-    """Carries a client's requests to the mock and keeps the answers."""
-
-    def __init__(self, mock, session):
-        self.mock = mock
-        self.session = session
-        self.answers = []
-
-    async def handle_async_request(self, request):
-        headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
-        url = parse_url(str(request.url))
-        asked = Request(method=request.method, target=url, headers=Headers(headers), body=await request.aread())
-        answer = await self.mock.answer(asked, self.session)
-        self.answers.append(answer)
-        return httpx2.Response(answer.response.status, headers=answer.response.headers, content=answer.response.body)
-
-
-@contextlib.asynccontextmanager
-async def connected(mock, *, mode="auto", session=None):
-    """The SDK's client, and the transport under it."""
-    transport = InProcess(mock, session or Sessions().get())
-    async with (
-        httpx2.AsyncClient(transport=transport) as http,
-        Client(streamable_http_client(mock.url, http_client=http), mode=mode) as client,
-    ):
-        yield client, transport
-    await mock.close()
 
 
 def ask(mock, method="POST", *, body=None, accept=BOTH, version="2025-11-25", path="", **headers):

@@ -137,9 +137,42 @@ def test_a_reference_that_leads_nowhere_is_an_error_and_never_a_download(referen
         Schema({"$ref": reference}).problems({})
 
 
-def test_a_pattern_that_python_cannot_read_refuses_nothing():
-    schema = {"properties": {"a": {"pattern": r"^\p{L}+$"}, "b": {"pattern": "^[a-z]+$"}}}
-    assert Schema(schema).problems({"a": "1", "b": "1"}) == ["b: '1' does not match '^[a-z]+$'"]
+@pytest.mark.parametrize(
+    ("pattern", "fits", "breaks"),
+    [
+        (r"^\p{L}+$", "héé", "1"),
+        (r"^(?<y>\d{4})$", "2026", "٢٠٢٦"),
+        ("x$", "x", "x\n"),
+        (r"^[\w-.]+$", "a-b.c", "a b"),  # not with flag u
+        (r"^.$", "😀", "ab"),
+    ],
+)
+def test_patterns_are_those_of_ecmascript(pattern, fits, breaks):
+    schema = Schema({"type": "object", "properties": {"a": {"pattern": pattern}}})
+    assert schema.problems({"a": fits}) == []
+    assert schema.problems({"a": breaks}) == [f"a: {breaks!r} does not match {pattern!r}"]
+    names = Schema({"patternProperties": {pattern: {"type": "string"}}, "additionalProperties": False})
+    assert names.problems({fits: "x"}) == []
+    assert names.problems({fits: 1}) == [f"{fits}: 1 is not of type 'string'"]
+    assert names.problems({breaks: 1}) == [f"Additional properties are not allowed ({breaks!r} was unexpected)"]
+
+
+def test_additional_properties_may_have_a_schema():
+    schema = Schema({"properties": {"a": True}, "additionalProperties": {"type": "string"}})
+    assert schema.problems({"a": 1, "b": "x"}) == []
+    assert schema.problems({"a": 1, "b": 2}) == ["b: 2 is not of type 'string'"]
+
+
+def test_a_pattern_of_another_language_refuses_nothing():
+    """An upstream may describe itself in Python's regular expressions; what they mean is for it to say."""
+    pattern = "(?P<year>[0-9]{4})"
+    schema = {
+        "properties": {"a": {"pattern": pattern}, "b": {"pattern": "^[a-z]+$"}},
+        "patternProperties": {pattern: False},
+    }
+    assert Schema({**schema, "additionalProperties": False}).problems({"a": "1", "b": "1", "c": 1}) == [
+        "b: '1' does not match '^[a-z]+$'"
+    ]
 
 
 def test_a_schema_is_compiled_once():

@@ -269,7 +269,8 @@ class Http1(asyncio.Protocol):
         self._lanes.tunnel(self.transport, connection, self.conn.trailing_data[0], quiet=QUIET in headers)
 
     def _expect(self, incoming: Incoming) -> None:
-        if incoming.refused is not None or not self._lanes.dispatcher.reads_body(incoming.request):
+        request, user = incoming.request, incoming.connection.user
+        if incoming.refused is not None or not self._lanes.dispatcher.reads_body(request, user=user):
             self._start(self._answer_early(incoming))
         else:
             self._continue()

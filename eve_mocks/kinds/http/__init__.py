@@ -8,23 +8,25 @@ from eve_mocks.declared import Declared
 from eve_mocks.document import Document
 from eve_mocks.errors import Collecting, MockError, Problem
 from eve_mocks.handler import Handler
-from eve_mocks.kinds.http.mock import Http
+from eve_mocks.kinds.http.mock import Http, Operation
 from eve_mocks.match import parse_claim
 from eve_mocks.outcome import read_outcome
 from eve_mocks.paths import PathTemplate
 from eve_mocks.routes import METHODS, RouteTable
+from eve_mocks.stubs.names import Target, find
+from eve_mocks.stubs.rules import NO_RULES, Rules, read_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eve_mocks.folder import Folder
     from eve_mocks.match import Claim
-    from eve_mocks.model import Response
+    from eve_mocks.model import Json
 
-KEYS = ("kind", "url", "spec", "routes")
+KEYS = ("kind", "url", "spec", "routes", "stubs")
 OFFERED = ("args", "request", "params", "state", "session")
 
-type Routes = RouteTable[Response | Handler]
+type Routes = RouteTable[Operation]
 
 
 class _Handled(NamedTuple):
@@ -48,13 +50,17 @@ def _mock(
     if "url" in document or not mistakes.errors:  # else it may be the key that is misspelt
         with mistakes:
             _claim(document)
-    for key, read in (("spec", _check_spec), ("routes", lambda part: _add_routes(routes, part))):
+    for key, read in (("spec", _check_spec), ("routes", lambda part: _add_routes(name, routes, part))):
         if key in document:
             with mistakes:
                 read(document.part(key))
     for each in handled:
         with mistakes:
-            _add_handler(routes, each, document.folder)
+            _add_handler(name, routes, each, document.folder)
+    stubs = NO_RULES
+    if "stubs" in document:
+        with mistakes:
+            stubs = _read_stubs(name, routes, document.part("stubs"))
     mistakes.tell()
     claim = _claim(document)
     return Http(
@@ -64,6 +70,7 @@ def _mock(
         file=document.file,
         line=document.line_of("url"),
         routes=routes,
+        stubs=stubs,
         seed=seed,
         problems=(*problems, *_doubts(document, claim, routes, unapplied=bool(problems))),
     )
@@ -93,7 +100,7 @@ def _check_spec(spec: Document) -> None:
     mistakes.tell()
 
 
-def _add_routes(table: Routes, routes: Document) -> None:
+def _add_routes(name: str, table: Routes, routes: Document) -> None:
     routes.mapping(example="routes: {/v1/pages: {GET: {response: {ok: true}}}}")
     mistakes = Collecting()
     for path, methods in routes.parts():
@@ -107,18 +114,32 @@ def _add_routes(table: Routes, routes: Document) -> None:
         for method, outcome in methods.parts():
             with mistakes, outcome.placing():
                 if method in METHODS:
-                    response = read_outcome(outcome)
+                    response = read_outcome(outcome).over_http
                     if template is not None:
-                        table.add(method, template, response)
+                        table.add(method, template, Operation.of(name, method, template, response))
     mistakes.tell()
 
 
-def _add_handler(table: Routes, handled: _Handled, folder: Folder) -> None:
+def _add_handler(name: str, table: Routes, handled: _Handled, folder: Folder) -> None:
     handler = Handler(handled.function, OFFERED, folder)
     try:
-        table.add(handled.method, handled.template, handler)
+        table.add(*handled[:2], Operation.of(name, *handled[:2], handler))
     except MockError as error:
         raise error.at(handler.file, handler.line)  # noqa: B904 - the same error
+
+
+def _read_stubs(name: str, table: Routes, stubs: Document) -> Rules:
+    def resolve(tool: str) -> Target:
+        """An operation of the routes, else one that the stub itself describes: nothing else lists them."""
+        method, _, path = tool.removeprefix(f"{name}__").removeprefix(f"{name}:").partition(" ")
+        if method in METHODS and path.startswith("/"):
+            template = PathTemplate(path)
+            if not table.holds(method, template):
+                table.add(method, template, Operation.of(name, method, template))
+        operations = table.operations()
+        return find(tool, {name: dict(zip(operations, operations, strict=True))})
+
+    return read_rules(stubs, name, resolve)
 
 
 def _doubts(document: Document, claim: Claim, routes: Routes, *, unapplied: bool) -> Iterator[Problem]:
@@ -144,9 +165,9 @@ def _doubts(document: Document, claim: Claim, routes: Routes, *, unapplied: bool
         if claim.prefix and claim.covers_path(template.text):
             yield Problem.of(
                 document.error(
-                    f"the route {template.text} repeats the path of the url",
+                    f"the path {template.text} repeats the path of the url",
                     *("routes", template.text),
-                    why=f"routes are relative to the url: it answers {claim.url.origin}{claim.prefix}{template.text}",
+                    why=f"paths are relative to the url: it answers {claim.url.origin}{claim.prefix}{template.text}",
                     fix=f"If that is not meant, write {claim.relative(template.text)}",
                 )
             )
@@ -155,10 +176,9 @@ def _doubts(document: Document, claim: Claim, routes: Routes, *, unapplied: bool
 class HttpMock(Declared):
     """What ``http_mock`` gives to a Python file: its decorators add handlers."""
 
-    def __init__(self, url: str, *, spec: str | list[str] | None, state: object, routes: dict[str, Any] | None) -> None:
+    def __init__(self, given: Mapping[str, Any], state: object) -> None:
         super().__init__()
-        parse_claim(url)
-        given = {"url": url, "spec": spec, "routes": routes}
+        parse_claim(given["url"])
         self._given = {key: value for key, value in given.items() if value is not None}
         self._seed = dict if state is None else state
         self._handled: list[_Handled] = []
@@ -201,10 +221,12 @@ def http_mock(
     spec: str | list[str] | None = None,
     state: object = None,
     routes: dict[str, Any] | None = None,
+    stubs: Sequence[Mapping[str, Json]] | None = None,
 ) -> HttpMock:
     """Mock an HTTP service in Python.
 
     ``state`` is what each session begins with: a value, which is copied, or a function. ``routes`` are static
-    answers, as in a YAML file. Raises ``MockError`` for a url that cannot be claimed.
+    answers and ``stubs`` rules that come before all others, as in a YAML file. Raises ``MockError`` for a url that
+    cannot be claimed.
     """
-    return HttpMock(url, spec=spec, state=state, routes=routes)
+    return HttpMock({"url": url, "spec": spec, "routes": routes, "stubs": stubs}, state)

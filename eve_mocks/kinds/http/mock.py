@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from eve_mocks.errors import MockError
 from eve_mocks.handler import Handler
@@ -11,13 +11,29 @@ from eve_mocks.http_input import arguments
 from eve_mocks.model import Answer, BadRequest, Fault, Json, Request, Response, Throw, ToolError
 from eve_mocks.outcome import thrown
 from eve_mocks.routes import METHODS, Miss, RouteTable
+from eve_mocks.stubs.names import Target
+from eve_mocks.stubs.playback import nearest_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eve_mocks.errors import Problem
     from eve_mocks.match import Claim
+    from eve_mocks.paths import PathTemplate
     from eve_mocks.session import Session
+    from eve_mocks.stubs.playback import NearMiss
+    from eve_mocks.stubs.rules import Rule, Rules
+
+
+class Operation(NamedTuple):
+    """A method and path, and what answers it after the stubs."""
+
+    target: Target
+    answer: Response | Handler | None
+
+    @classmethod
+    def of(cls, mock: str, method: str, template: PathTemplate, answer: Response | Handler | None = None) -> Operation:
+        return cls(Target(mock, f"{method} {template.text}"), answer)
 
 
 class Http:
@@ -33,7 +49,8 @@ class Http:
         url: str,
         file: str,
         line: int | None,
-        routes: RouteTable[Response | Handler],
+        routes: RouteTable[Operation],
+        stubs: Rules,
         seed: object,
         problems: tuple[Problem, ...],
     ) -> None:
@@ -42,6 +59,7 @@ class Http:
         self.file = file
         self.line = line
         self.problems = problems
+        self.stubs = stubs
         self._routes = routes
         self._claim = claim
         self._seed = seed
@@ -49,20 +67,39 @@ class Http:
     def operations(self) -> list[str]:
         return self._routes.operations()
 
+    def names(self) -> dict[str, str]:
+        return {operation: operation for operation in self.operations()}
+
+    def check(self, rule: Rule) -> None:
+        """Accept any: whatever an outcome is, HTTP carries it."""
+
     def reads_body(self, request: Request) -> bool:
         return any(
-            isinstance(found.value, Handler) and not found.value.names.keys().isdisjoint(("args", "request"))
-            for found in self._routes.find(request.method, self._claim.relative(request.path))
+            (isinstance(answer, Handler) and not answer.names.keys().isdisjoint(("args", "request")))
+            or any("body" in rule.match for rule in self.stubs.of(target))
+            for _, _, (target, answer) in self._routes.find(request.method, self._claim.relative(request.path))
         )
 
     async def answer(self, request: Request, session: Session) -> Answer:
         path = self._claim.relative(request.path)
+        missed: tuple[Sequence[Rule], Json] | None = None
         async with session.turn(self.name):
-            for template, params, value in self._routes.find(request.method, path):
-                response = value if isinstance(value, Response) else await self._ask(value, params, request, session)
+            for template, params, (target, answer) in self._routes.find(request.method, path):
+                operation = f"{request.method} {template.text}"
+                if rules := session.stubs.rules(target, self.stubs):
+                    given = arguments(request, params) if any(rule.match for rule in rules) else {}
+                    if played := session.stubs.play(rules, given):
+                        return Answer(
+                            response=played.outcome.over_http,
+                            operation=operation,
+                            stub=played.rule.label,
+                            position=played.position,
+                        )
+                    missed = missed or (rules, given)
+                response = await self._ask(answer, params, request, session) if isinstance(answer, Handler) else answer
                 if response is not None:
-                    return Answer(response=response, operation=f"{request.method} {template.text}")
-        return self._not_found(request.method, path)
+                    return Answer(response=response, operation=operation)
+        return self._not_found(request.method, path, nearest_miss(*missed) if missed else None)
 
     async def _ask(
         self, handler: Handler, params: dict[str, str], request: Request, session: Session
@@ -89,16 +126,17 @@ class Http:
         except MockError as error:
             raise error.at(handler.file, handler.line)  # noqa: B904 - the same error
 
-    def _not_found(self, method: str, path: str) -> Answer:
+    def _not_found(self, method: str, path: str, stub: NearMiss | None) -> Answer:
         miss = self._routes.miss(method, path)
-        fix = self._fix(method, path, miss)
+        near: tuple[str, str] | None = stub or (miss and (miss.operation, miss.difference))
+        fix = stub.fix if stub else self._fix(method, path, miss)
         error = {"message": f"the mock {self.name} has no answer for {method} {path}"}
-        if miss:
-            error |= {"nearest": miss.operation, "difference": miss.difference}
+        if near:
+            error |= {"nearest": near[0], "difference": near[1]}
         return Answer(
             response=Response(404, json={"error": {**error, "fix": fix}}),
             operation=f"{method} {path}",
-            nearest=f"{miss.operation}: {miss.difference}" if miss else None,
+            nearest=": ".join(near) if near else None,
             unanswered=fix,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,14 +13,17 @@ from eve_mocks.handler import Handler
 from eve_mocks.kinds.mcp import tools as tool_list
 from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.match import parse_claim
+from eve_mocks.stubs.names import find
+from eve_mocks.stubs.rules import read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eve_mocks.folder import Folder
     from eve_mocks.model import Json
+    from eve_mocks.stubs.rules import Rules
 
-KEYS = ("kind", "url", "results", "tools", "mcp_sessions")
+KEYS = ("kind", "url", "results", "stubs", "tools", "mcp_sessions")
 OFFERED = ("args", "request", "state", "session")
 
 
@@ -34,15 +38,17 @@ def mcp_mock(
     state: Any = None,
     tools: Sequence[Mapping[str, Json]] | Mapping[str, Mapping[str, Json]] | None = None,
     results: Mapping[str, Json] | None = None,
+    stubs: Sequence[Mapping[str, Json]] | None = None,
     mcp_sessions: bool = False,
 ) -> McpDeclaration:
     """Mock the MCP server at a URL.
 
-    ``results`` gives tools a fixed answer, ``.tool`` a function. ``tools`` describes them as ``tools/list`` does; what
-    it leaves out is taken from the schema file. Each session has its own copy of ``state``, or its own call of it.
+    ``results`` gives tools a fixed answer, ``.tool`` a function, and ``stubs`` are rules that come before both.
+    ``tools`` describes them as ``tools/list`` does; what it leaves out is taken from the schema file. Each session has
+    its own copy of ``state``, or its own call of it.
     """
     parse_claim(url)
-    given = {"url": url, "tools": tools, "results": results, "mcp_sessions": mcp_sessions}
+    given = {"url": url, "tools": tools, "results": results, "stubs": stubs, "mcp_sessions": mcp_sessions}
     return McpDeclaration({key: value for key, value in given.items() if value is not None}, state)
 
 
@@ -125,7 +131,7 @@ def _mock(
     with mistakes:
         sessions = "mcp_sessions" in document and document.part("mcp_sessions").boolean()
     mistakes.tell()
-    return McpMock(
+    mock = McpMock(
         name=name,
         url=document.value["url"],
         file=document.file,
@@ -134,8 +140,23 @@ def _mock(
         tools=tools,
         seed=seed,
         sessions=sessions,
-        problems=tuple(problems) if tools or problems else (_toolless(document),),
+        problems=tuple(problems),
     )
+    if "stubs" in document:
+        mock.stubs = _read_stubs(mock, document.part("stubs"))
+    if not (mock.operations() or problems):
+        mock.problems = (_toolless(document),)
+    return mock
+
+
+def _read_stubs(mock: McpMock, stubs: Document) -> Rules:
+    mistakes = Collecting()
+    rules = read_rules(stubs, mock.name, functools.partial(find, names={mock.name: mock.names()}))
+    for rule in rules.all:
+        with mistakes, rule.telling():
+            mock.check(rule)
+    mistakes.tell()
+    return rules
 
 
 def _check_url(document: Document) -> None:
@@ -148,7 +169,7 @@ def _toolless(document: Document) -> Problem:
     return Problem.of(
         document.error(
             "the mock has no tool that answers",
-            why="a tool is listed where it has a result or a handler",
+            why="a tool is listed where it has a result, a handler or a stub",
             fix="Add for example results: {list_issues: {issues: []}}",
         )
     )

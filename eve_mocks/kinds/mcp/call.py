@@ -10,13 +10,17 @@ from eve_mocks.interruption import is_from_outside
 from eve_mocks.kinds.mcp.results import Result, failed
 from eve_mocks.match import nearest
 from eve_mocks.model import BadRequest, Fault, Response, Throw, ToolError
+from eve_mocks.stubs.playback import nearest_miss
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from eve_mocks.kinds.mcp.tools import Tool
-    from eve_mocks.model import FaultKind, Json, Request
+    from eve_mocks.model import FaultKind, Json
+    from eve_mocks.outcome import Outcome
+    from eve_mocks.stubs.playback import Playback, Played
+    from eve_mocks.stubs.rules import Rule
 
 
 class NoAnswer(Exception):
@@ -26,7 +30,13 @@ class NoAnswer(Exception):
 class ToolCall:
     """A call on its way through the SDK, and what is to happen to it beside the result that the SDK sends."""
 
-    def __init__(self, tools: Mapping[str, Tool], request: Request, session: str, state: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        offered: Mapping[str, Callable[[], Any]],
+        playback: Playback,
+        rules: Callable[[str], Sequence[Rule]],
+    ) -> None:
         self.task: asyncio.Task[Any] | None = None  # in which the answer is being made
         self.abandoned = False  # whether the client hung up meanwhile
         self.response: Response | None = None  # in place of the SDK's
@@ -35,24 +45,31 @@ class ToolCall:
         self.error: str | None = None
         self.nearest: str | None = None
         self.missed: str | None = None  # the tool that nothing answered
+        self.fix: str | None = None  # what would answer it, where a stub nearly did
+        self.played: Played | None = None
         self._tools = tools
-        self._offered: dict[str, Callable[[], Any]] = {
-            "request": lambda: request,
-            "session": lambda: session,
-            "state": state,
-        }
+        self._offered = offered
+        self._playback = playback
+        self._rules = rules
+
+    def listed(self) -> dict[str, Tool]:
+        """The tools that have an answer in this session."""
+        return {name: tool for name, tool in self._tools.items() if tool.is_answered or self._rules(name)}
 
     async def answer(self, name: str, args: dict[str, Json]) -> Result:
         """The result of calling a tool. Raises ``NoAnswer``."""
-        tool = self._tools.get(name)
-        if tool is None:
+        tool, rules = self._tools.get(name), self._rules(name)
+        if tool is None or not (tool.is_answered or rules):
             self.missed = name
-            self.nearest = nearest(name, self._tools)
+            self.nearest = nearest(name, self.listed())
             hint = f". Did you mean {self.nearest}?" if self.nearest else ""
             raise NoAnswer(f"Unknown tool: {name}{hint}")
         try:
             if problems := tool.input.problems(args):
                 return failed(f"Invalid arguments for {name}: {'; '.join(problems)}")
+            self.played = self._playback.play(rules, args)
+            if self.played is not None:
+                return self._play(tool, self.played.outcome)
             value = await tool.answer({**self._offered, "args": lambda: args})
             if isinstance(value, Response):
                 return self._respond(tool, value)
@@ -65,26 +82,40 @@ class ToolCall:
             return failed(str(error))
         except BaseException as error:  # noqa: BLE001 - a tool is the user's code
             return self.broken(name, _mistake(name, error))
+        raise self._no_answer(name, rules, args)
+
+    def _no_answer(self, name: str, rules: Sequence[Rule], args: dict[str, Json]) -> NoAnswer:
         self.missed = name
-        raise NoAnswer(f"No answer for {name}: its handler passed")
+        if not rules:
+            return NoAnswer(f"No answer for {name}: its handler passed")
+        miss = nearest_miss(rules, args)
+        self.nearest, self.fix = ": ".join(miss), miss.fix
+        return NoAnswer(f"No stub of {name} matches. Nearest is {self.nearest}")
+
+    def _play(self, tool: Tool, outcome: Outcome) -> Result:
+        if outcome.throw is None:
+            return self._respond(tool, outcome.over_http)
+        self.delay = outcome.over_http.delay
+        _, message = outcome.throw
+        return failed(message)
 
     def broken(self, name: str, error: MockError) -> Result:
         """The result of a tool whose mock is wrong; the run fails for it."""
         handler = self._tools[name].handler
-        if handler is not None:
+        if self.played is not None:
+            place = self.played.rule.place
+            self._playback.fail(error.at(place.file, place.line))
+        elif handler is not None:
             error.at(handler.file, handler.line)
         self.error = f"{error.where}: {error.message}" if error.where else error.message
         return failed(str(error))
 
     def _respond(self, tool: Tool, response: Response) -> Result:
-        """A handler's ``Response``: JSON or text of a 200 is the tool's value, anything else goes out as it is."""
         self.delay = response.delay
         self.fault = response.fault
-        media_type = dict(response.headers).get("content-type", "").partition(";")[0]
-        if response.status == 200 and response.events is None and media_type == "application/json":
-            return tool.complete(json.loads(response.body))
-        if response.status == 200 and response.events is None and media_type == "text/plain":
-            return tool.complete(response.body.decode())
+        value = carried(response)
+        if value is not NotImplemented:
+            return tool.complete(value)
         self.response = response
         return failed(f"HTTP {response.status}")
 
@@ -100,3 +131,13 @@ def _mistake(name: str, error: BaseException) -> MockError:
         why=f"the mock failed while it answered {name}",
         fix="Correct what it answers with.",
     )
+
+
+def carried(response: Response) -> Json:
+    """The tool's value in a response: the JSON or text of a 200. ``NotImplemented`` for one that goes out as it is."""
+    media_type = dict(response.headers).get("content-type", "").partition(";")[0]
+    if response.status == 200 and response.events is None and media_type == "application/json":
+        return json.loads(response.body)
+    if response.status == 200 and response.events is None and media_type == "text/plain":
+        return response.body.decode()
+    return NotImplemented

@@ -6,24 +6,27 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eve_mocks.kinds.mcp.call import ToolCall
+from eve_mocks.kinds.mcp.call import ToolCall, carried
 from eve_mocks.model import Answer, Request, Response
+from eve_mocks.stubs.names import Target
+from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from eve_mocks.errors import Problem
     from eve_mocks.kinds.mcp.server import Service
     from eve_mocks.kinds.mcp.tools import Tool
     from eve_mocks.session import Session
+    from eve_mocks.stubs.rules import Rule, Rules
 
 
 class McpMock:
     """A finished mock.
 
-    ``described`` are the tools that something describes, ``tools`` those that answer. ``seed`` is the state that each
-    session begins with; ``sessions`` is whether MCP sessions are kept.
+    ``described`` are the tools that something describes, ``tools`` also those that merely answer. ``seed`` is the state
+    that each session begins with; ``sessions`` is whether MCP sessions are kept.
     """
 
     kind: ClassVar[str] = "mcp"
@@ -46,6 +49,7 @@ class McpMock:
         self.file = file
         self.line = line
         self.problems = problems
+        self.stubs: Rules = NO_RULES
         self._described = described
         self._tools = tools
         self._seed = seed
@@ -53,7 +57,18 @@ class McpMock:
         self._starting: asyncio.Task[Service] | None = None
 
     def operations(self) -> list[str]:
-        return list(self._tools)
+        return [
+            name for name, tool in self._tools.items() if tool.is_answered or self.stubs.of(Target(self.name, name))
+        ]
+
+    def names(self) -> dict[str, str]:
+        return {name: name for name in self._tools}
+
+    def check(self, rule: Rule) -> None:
+        tool = self._tools[rule.target.operation]
+        for outcome in rule.outcomes:
+            if outcome.throw is None and (value := carried(outcome.over_http)) is not NotImplemented:
+                tool.complete(value)
 
     def reads_body(self, request: Request) -> bool:
         return request.method == "POST"
@@ -73,7 +88,12 @@ class McpMock:
         if request.method not in ("POST", "DELETE") or (request.method == "DELETE" and not self._sessions):
             return _plain(request, 405, "Method Not Allowed", allow="POST, DELETE" if self._sessions else "POST")
         service = await self._service()
-        call = ToolCall(self._tools, request, session.id, lambda: session.state(self.name, self._seed))
+        offered: dict[str, Callable[[], Any]] = {
+            "request": lambda: request,
+            "session": lambda: session.id,
+            "state": lambda: session.state(self.name, self._seed),
+        }
+        call = ToolCall(self._tools, offered, session.stubs, functools.partial(self._rules, session))
         operation, is_call = _operation(request)
         if is_call:
             # Taken here rather than around the handler, so that the order is that of arrival whatever the SDK does
@@ -85,20 +105,25 @@ class McpMock:
         return Answer(
             response=call.response or Response(status, headers=headers, body=body, delay=call.delay, fault=call.fault),
             operation=operation,
+            stub=call.played and call.played.rule.label,
+            position=call.played and call.played.position,
             nearest=call.nearest,
-            unanswered=None if call.missed is None else self._fix(call.missed),
+            unanswered=None if call.missed is None else call.fix or self._fix(call.missed),
             error=call.error,
         )
 
     def _fix(self, tool: str) -> str:
         """What would answer a call that was missed."""
-        if tool in self._tools:
+        if tool in self._tools and self._tools[tool].is_answered:
             return f"Let the handler of {tool} answer this call too, or give the tool a result that is asked after it."
         name = tool if tool.isidentifier() else json.dumps(tool, ensure_ascii=False)
         answer = f"a handler for {name}" if self.file.endswith(".py") else f"results: {{{name}: …}}"
         if self._described and tool not in self._described:
             answer += f" and tools: {{{name}: {{description: …}}}}"
         return f"Add to {self.file}: {answer}"
+
+    def _rules(self, session: Session, tool: str) -> Sequence[Rule]:
+        return session.stubs.rules(Target(self.name, tool), self.stubs)
 
     async def _service(self) -> Service:
         import asyncio

@@ -133,7 +133,8 @@ class Service:
         return int(start["status"]), answered, b"".join(parts)
 
     async def _list(self, context: Context, _params: PaginatedRequestParams) -> Result:
-        tools = [_of_version(context, tool.definition) for tool in self._tools.values()]
+        call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
+        tools = [_of_version(context, tool.definition) for tool in call.listed().values()]
         # MCP 2026-07-28, CacheableResult: the list may be different for the next session.
         return {"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 

@@ -28,13 +28,18 @@ _EXAMPLE = "{list_issues: {description: Lists issues, inputSchema: {type: object
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool that is listed. ``definition`` is what ``tools/list`` says of it; ``result`` is ``...`` for none."""
+    """``definition`` is what ``tools/list`` says of it; ``result`` is ``...`` for none."""
 
     definition: Definition
     input: Schema
     output: Schema | None
     handler: Handler | None = None
     result: Json = ...
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is an answer even without a stub."""
+        return self.handler is not None or self.result is not ...
 
     async def answer(self, values: Mapping[str, Callable[[], Any]]) -> Any:
         """What the handler returns, else the fixed result, else ``NotImplemented``."""
@@ -72,7 +77,7 @@ def describe(name: str, document: Document) -> dict[str, Definition]:
 def build(
     described: Mapping[str, Definition], document: Document, handlers: Mapping[str, Handler], docs: Mapping[str, str]
 ) -> dict[str, Tool]:
-    """The tools that have an answer, by name. ``docs`` describes handlers that nothing else describes.
+    """The tools that are described or answered, by name. ``docs`` describes handlers that nothing else describes.
 
     Raises ``MockError``, or ``Mistakes``.
     """
@@ -85,7 +90,7 @@ def build(
             if described and tool not in described:
                 raise _unknown(tool, described, results if tool in fixed else None, handlers.get(tool))
     tools = {}
-    for tool in [tool for tool in described if tool in answered] or answered:
+    for tool in described or answered:
         definition = described.get(tool) or _undescribed(tool, docs.get(tool))
         output = definition.get("outputSchema")
         tools[tool] = Tool(

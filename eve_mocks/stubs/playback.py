@@ -1,0 +1,106 @@
+"""What one session has used of its stubs: the position of each sequence, and what is told of them afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eve_mocks.errors import MockError
+from eve_mocks.stubs.limits import CALLS
+from eve_mocks.stubs.rules import NO_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eve_mocks.model import Json
+    from eve_mocks.outcome import Outcome
+    from eve_mocks.stubs.names import Target
+    from eve_mocks.stubs.rules import Rule, Rules
+
+
+class Played(NamedTuple):
+    """What a call gets: the entry of a rule's sequence, counted from 0."""
+
+    rule: Rule
+    position: int
+    outcome: Outcome
+
+
+class NearMiss(NamedTuple):
+    """The stub that nearly answered, and what differed."""
+
+    stub: str
+    difference: str
+
+    @property
+    def fix(self) -> str:
+        return f"Let the stub {self.stub} match this call too, or add an answer that is asked after it."
+
+
+class Playback:
+    """``front`` are lists of rules that come before a mock's own, in their order; they stay as they are.
+
+    ``error`` is the first failure of a stub. It stays, so that an eval fails even if its agent recovered.
+    """
+
+    __slots__ = ("_calls", "_used", "error", "front")
+
+    def __init__(self, *front: Rules) -> None:
+        self.front = tuple(rules for rules in front if rules)
+        self.error: str | None = None
+        self._calls = 0
+        # By origin and id rather than by rule: a file that is loaded again goes on where it was.
+        self._used: dict[tuple[str, str], int] | None = None
+
+    def rules(self, target: Target, behind: Rules = NO_RULES) -> Sequence[Rule]:
+        """The rules for an operation, from first to last; ``behind`` are those of the mock."""
+        if not self.front:
+            return behind.of(target)
+        return [rule for rules in (*self.front, behind) for rule in rules.of(target)]
+
+    def play(self, rules: Sequence[Rule], given: Json) -> Played | None:
+        """The outcome of the first rule that matches, which alone advances. Raises ``MockError`` after 10,000 calls.
+
+        A call counts where an operation has rules, whether or not one matches.
+        """
+        if not rules:
+            return None
+        if self._calls >= CALLS:
+            error = MockError(
+                f"the session has made more than {CALLS:,} calls to operations with stubs",
+                why="eve records up to that many calls of a session",
+                fix="Start a new session, or answer with a route, a result or a handler.",
+            )
+            self.fail(error)
+            raise error
+        self._calls += 1
+        rule = next((rule for rule in rules if rule.matches(given)), None)
+        if rule is None:
+            return None
+        used = self._used = {} if self._used is None else self._used
+        key = rule.origin, rule.id
+        position = min(used.get(key, 0), len(rule.outcomes) - 1)
+        used[key] = used.get(key, 0) + 1
+        return Played(rule, position, rule.outcomes[position])
+
+    def fail(self, error: MockError) -> None:
+        """Keep an error for ``verification``."""
+        if self.error is None:
+            self.error = f"{error.where}: {error.message}" if error.where else error.message
+
+    def verification(self) -> dict[str, Json]:
+        """What eve's endpoint tells: the rules that were used, and of the rules in front those that were not."""
+        used = self._used or {}
+        return {
+            "error": self.error,
+            "matchedRuleIds": [f"{origin}:{id_}" if origin else id_ for origin, id_ in used],
+            "unusedRuleIds": [
+                rule.label for rules in self.front for rule in rules.all if (rule.origin, rule.id) not in used
+            ],
+        }
+
+
+def nearest_miss(rules: Sequence[Rule], given: Json) -> NearMiss:
+    """Of rules that do not match, the one with the fewest differences, and what they are."""
+    missed = [(list(rule.differences(given)), rule) for rule in rules]
+    differences, rule = min(missed, key=lambda each: len(each[0]))
+    return NearMiss(rule.label, "; ".join(map(str, differences)))
