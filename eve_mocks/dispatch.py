@@ -142,7 +142,7 @@ class Dispatcher:
         if isinstance(entry, Passage):
             return False
         try:
-            return entry.reads_body(request) or bool(self._session(request, user).stubs.front)
+            return entry.reads_body(request) or not self._session(request, user).stubs.is_empty
         except BadSession:  # refused whatever the body is
             return False
 

@@ -18,7 +18,7 @@ from eve_mocks.errors import MockError, as_written
 if TYPE_CHECKING:
     from eve_mocks.errors import Problem
     from eve_mocks.session import Session
-    from eve_mocks.stubs.rules import Rule
+    from eve_mocks.stubs.rules import Rule, Rules
 
 type Json = Any
 type HeaderPairs = tuple[tuple[str, str], ...]
@@ -396,6 +396,16 @@ class Mock(Protocol):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What loads, and yet cannot be what was meant."""
+        ...
+
+    @property
+    def stubs(self) -> Rules:
+        """The mock's own stubs."""
+        ...
+
+    @property
+    def seed(self) -> object:
+        """What the state of each session begins with: a value, or a function; None where the mock has no state."""
         ...
 
     def operations(self) -> list[str]:

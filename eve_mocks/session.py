@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import copy
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.stubs.playback import Playback
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from eve_mocks.model import Json
     from eve_mocks.stubs.rules import Rules
 
 # An id comes from a header or a user name and is shown in reports: printable, short, and never a path.
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+=~-]{0,199}")
+
+
+_NO_SEEDS: Mapping[str, Json] = MappingProxyType({})
 
 
 class BadSession(ValueError):
@@ -33,17 +38,22 @@ def session_id(text: str) -> str:
     return text
 
 
+class SessionExists(ValueError):
+    """A session of the id has begun already."""
+
+
 class Session:
     """What one session has seen so far: the state of each mock, a turn-taking lock for each, and its stubs.
 
-    ``stubs`` are rules that come before those of the mocks, list by list.
+    ``stubs`` are rules that come before those of the mocks, list by list; ``seeds`` replace those of the mocks.
     """
 
-    __slots__ = ("_states", "_turns", "id", "stubs")
+    __slots__ = ("_seeds", "_states", "_turns", "id", "stubs")
 
-    def __init__(self, id_: str, *stubs: Rules) -> None:
+    def __init__(self, id_: str, *stubs: Rules, seeds: Mapping[str, Json] = _NO_SEEDS) -> None:
         self.id = id_
         self.stubs = Playback(*stubs)
+        self._seeds = seeds
         self._states: dict[str, Any] = {}
         self._turns: dict[str, asyncio.Lock] = {}
 
@@ -57,18 +67,29 @@ class Session:
         return lock
 
     def state(self, mock: str, seed: Callable[[], Any] | Any) -> Any:
-        """The state of a mock in this session: made from its seed (a value, copied, or a function) at first use."""
+        """The state of a mock in this session: made at first use, from the session's own seed or else the mock's.
+
+        A seed is a value, which is copied, or a function.
+        """
         if mock not in self._states:
+            seed = self._seeds.get(mock, seed)
             self._states[mock] = seed() if callable(seed) else copy.deepcopy(seed)
         return self._states[mock]
 
+    def set_state(self, mock: str, state: Json) -> None:
+        self._states[mock] = state
+
 
 class Sessions:
-    """The sessions of one run, made as their first call arrives. ``stubs`` are in front of the mocks' in each."""
+    """The sessions of one run, made as their first call arrives unless they were begun before.
 
-    def __init__(self, default: str = "run", *stubs: Rules) -> None:
+    ``stubs`` and ``seeds`` are what each of them has.
+    """
+
+    def __init__(self, default: str = "run", *stubs: Rules, seeds: Mapping[str, Json] = _NO_SEEDS) -> None:
         self.default = session_id(default)
         self._stubs = stubs
+        self._seeds = seeds
         self._sessions: dict[str, Session] = {}
 
     def get(self, id_: str | None = None) -> Session:
@@ -76,5 +97,19 @@ class Sessions:
         wanted = self.default if id_ is None else id_
         session = self._sessions.get(wanted)
         if session is None:
-            session = self._sessions[wanted] = Session(session_id(wanted), *self._stubs)
+            session = self._sessions[wanted] = Session(session_id(wanted), *self._stubs, seeds=self._seeds)
         return session
+
+    def find(self, id_: str) -> Session | None:
+        """The session of an id, if it has begun; the default one always has."""
+        return self.get() if id_ == self.default else self._sessions.get(id_)
+
+    def begin(self, id_: str, stubs: Rules, seeds: Mapping[str, Json]) -> Session:
+        """A session with stubs before the common ones, and seeds of its own.
+
+        Raises ``BadSession``, or ``SessionExists``.
+        """
+        if session_id(id_) == self.default or id_ in self._sessions:
+            raise SessionExists(id_)
+        self._sessions[id_] = Session(id_, stubs, *self._stubs, seeds={**self._seeds, **seeds} if seeds else self._seeds)
+        return self._sessions[id_]

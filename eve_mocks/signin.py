@@ -11,10 +11,11 @@ from urllib.parse import parse_qs
 
 from eve_mocks.match import parse_url
 from eve_mocks.model import Answer, BadRequest, Request, Response
+from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:
     from eve_mocks.session import Session
-    from eve_mocks.stubs.rules import Rule
+    from eve_mocks.stubs.rules import Rule, Rules
 
 TOKEN = "mock-token"  # noqa: S105 - a placeholder, worth nothing anywhere
 _LIFETIME = 3600
@@ -59,6 +60,14 @@ class SignIn:
     file: ClassVar[str] = ""
     line: ClassVar[None] = None
     problems: ClassVar[tuple[()]] = ()
+
+    @property
+    def stubs(self) -> Rules:
+        return NO_RULES
+
+    @property
+    def seed(self) -> None:
+        return None
 
     def operations(self) -> list[str]:
         return ["token"]

@@ -39,23 +39,36 @@ class NearMiss(NamedTuple):
 class Playback:
     """``front`` are lists of rules that come before a mock's own, in their order; they stay as they are.
 
-    ``error`` is the first failure of a stub. It stays, so that an eval fails even if its agent recovered.
+    A pin comes before all of them, one for each operation. ``error`` is the first failure of a stub. It stays, so that an eval fails even if its agent recovered.
     """
 
-    __slots__ = ("_calls", "_used", "error", "front")
+    __slots__ = ("_calls", "_front", "_pins", "_used", "error")
 
     def __init__(self, *front: Rules) -> None:
-        self.front = tuple(rules for rules in front if rules)
+        self._front = tuple(rules for rules in front if rules)
+        self._pins: dict[Target, Rule] | None = None
         self.error: str | None = None
         self._calls = 0
         # By origin and id rather than by rule: a file that is loaded again goes on where it was.
         self._used: dict[tuple[str, str], int] | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing comes before the mocks' own rules."""
+        return not (self._front or self._pins)
+
+    def pin(self, rule: Rule) -> None:
+        """Put a rule in front, in the place of an earlier pin of its operation; its sequence begins anew."""
+        self._pins = {**(self._pins or {}), rule.target: rule}
+        if self._used is not None:
+            self._used.pop((rule.origin, rule.id), None)
+
     def rules(self, target: Target, behind: Rules = NO_RULES) -> Sequence[Rule]:
         """The rules for an operation, from first to last; ``behind`` are those of the mock."""
-        if not self.front:
+        if self.is_empty:
             return behind.of(target)
-        return [rule for rules in (*self.front, behind) for rule in rules.of(target)]
+        pins = [self._pins[target]] if self._pins and target in self._pins else []
+        return [*pins, *(rule for rules in (*self._front, behind) for rule in rules.of(target))]
 
     def play(self, rules: Sequence[Rule], given: Json) -> Played | None:
         """The outcome of the first rule that matches, which alone advances. Raises ``MockError`` after 10,000 calls.
@@ -90,12 +103,11 @@ class Playback:
     def verification(self) -> dict[str, Json]:
         """What eve's endpoint tells: the rules that were used, and of the rules in front those that were not."""
         used = self._used or {}
+        in_front = [*(self._pins or {}).values(), *(rule for rules in self._front for rule in rules.all)]
         return {
             "error": self.error,
             "matchedRuleIds": [f"{origin}:{id_}" if origin else id_ for origin, id_ in used],
-            "unusedRuleIds": [
-                rule.label for rules in self.front for rule in rules.all if (rule.origin, rule.id) not in used
-            ],
+            "unusedRuleIds": [rule.label for rule in in_front if (rule.origin, rule.id) not in used],
         }
 
 

@@ -37,7 +37,7 @@ class _Handled(NamedTuple):
 
 def from_document(name: str, document: Document) -> Http:
     """The mock of a YAML or JSON file. Raises ``MockError``, or ``Mistakes``."""
-    return _mock(name, document, (), seed=dict, problems=[])
+    return _mock(name, document, (), seed=None, problems=[])
 
 
 def _mock(

@@ -37,7 +37,7 @@ class Operation(NamedTuple):
 
 
 class Http:
-    """A finished mock. ``seed`` is the first state of each session: a value, copied, or a function."""
+    """A finished mock."""
 
     kind: ClassVar[str] = "http"
 
@@ -62,7 +62,7 @@ class Http:
         self.stubs = stubs
         self._routes = routes
         self._claim = claim
-        self._seed = seed
+        self.seed = seed
 
     def operations(self) -> list[str]:
         return self._routes.operations()
@@ -109,7 +109,7 @@ class Http:
             "args": lambda: arguments(request, params),
             "request": lambda: request,
             "params": lambda: params,
-            "state": lambda: session.state(self.name, self._seed),
+            "state": lambda: session.state(self.name, self.seed),
             "session": lambda: session.id,
         }
         try:

@@ -29,7 +29,7 @@ OFFERED = ("args", "request", "state", "session")
 
 def from_document(name: str, document: Document) -> McpMock:
     """A mock of a YAML or JSON file. Raises ``MockError``, or ``Mistakes``."""
-    return _mock(name, document, handlers={}, docs={}, seed=dict, mistakes=Collecting(), problems=())
+    return _mock(name, document, handlers={}, docs={}, seed=None, mistakes=Collecting(), problems=())
 
 
 def mcp_mock(

@@ -52,7 +52,7 @@ class McpMock:
         self.stubs: Rules = NO_RULES
         self._described = described
         self._tools = tools
-        self._seed = seed
+        self.seed = seed
         self._sessions = sessions
         self._starting: asyncio.Task[Service] | None = None
 
@@ -91,7 +91,7 @@ class McpMock:
         offered: dict[str, Callable[[], Any]] = {
             "request": lambda: request,
             "session": lambda: session.id,
-            "state": lambda: session.state(self.name, self._seed),
+            "state": lambda: session.state(self.name, self.seed),
         }
         call = ToolCall(self._tools, offered, session.stubs, functools.partial(self._rules, session))
         operation, is_call = _operation(request)
