@@ -31,6 +31,7 @@ class Account:
         started: datetime.datetime,
         not_contained: str | None,
         mocks: Iterable[str],
+        stubs: Iterable[str],
     ) -> None:
         self._folder = folder
         self._started = started
@@ -39,6 +40,7 @@ class Account:
             started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             not_contained=not_contained,
             mocks=mocks,
+            stubs=stubs,
             log=str(folder.log),
         )
         with contextlib.suppress(OSError):  # told at the end, if it is still so
@@ -53,6 +55,7 @@ class Account:
         child_exit: int,
         duration: float,
         fail_on_block: FailOnBlock,
+        fail_on_unused: bool,
         shown: str,
     ) -> int:
         """Write the report, print the summary, and return the exit code.
@@ -66,6 +69,7 @@ class Account:
             child_exit=child_exit,
             duration_ms=duration * 1000,
             fail_on_block=fail_on_block,
+            fail_on_unused=fail_on_unused,
         )
         ended, place = run_folder.save(self._folder, ended)
         colour, width = render.colours(sys.stderr), render.width(sys.stderr)

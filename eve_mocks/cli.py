@@ -122,8 +122,9 @@ def cli(ctx: click.Context, folder: str) -> None:
     context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
     options_metavar="[OPTIONS]",
     short_help="Run a command, and report what it asked of the network.",
-    epilog="""Exit codes: the command's own where that is not 0; 1 where a call was blocked unexpectedly or a mock
-broke; 2 where nothing was started; 126 or 127 where the command cannot be executed or is not found.""",
+    epilog="""Exit codes: the command's own where that is not 0; 1 where a call was blocked unexpectedly, a mock
+broke or, where that is asked for, a stub was unused; 2 where nothing was started; 126 or 127 where the command cannot
+be executed or is not found.""",
 )
 @click.option("--live", is_flag=True, help="Run the command untouched: no proxy, no environment, no report.")
 @click.option(
@@ -147,6 +148,20 @@ broke; 2 where nothing was started; 126 or 127 where the command cannot be execu
     show_default=True,
     help="The session of calls that carry no other identity.",
 )
+@click.option(
+    "--stubs",
+    metavar="FILE",
+    multiple=True,
+    help="Rules in eve's form (a JSON or YAML list) that come before those of the mocks. Repeatable.",
+)
+@click.option(
+    "--seed",
+    "seeds",
+    metavar="NAME=FILE",
+    multiple=True,
+    help="Start the mock NAME from the state in a JSON or YAML file. Repeatable.",
+)
+@click.option("--fail-on-unused", is_flag=True, help="Fail the run where a stub was never used.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
 @click.pass_obj
 def run(folder: Folder, /, command: tuple[str, ...], *, live: bool, **options: Any) -> int:

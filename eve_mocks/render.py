@@ -54,6 +54,8 @@ def summary(report: Report, *, shown: str, colour: bool, width: int | None = Non
         page.row("error", f"{target['target']}  {_some(names, _MAX_OPERATIONS)}", count=target["calls"])
     if asked and report["unused"]["mocks"]:
         page.row("unused", _some(report["unused"]["mocks"], _MAX_NAMES))
+    if asked and report["unused"]["stubs"]:
+        page.row("unused", f"stubs {_some(report['unused']['stubs'], _MAX_NAMES)}")
     for problem in report["problems"]:
         page.row("problem", problem["message"])
         page.below(why=problem["why"], fix=problem["fix"])

@@ -24,6 +24,7 @@ _MAX_TARGETS = 1_000
 _MAX_OPERATIONS = 100
 _MAX_SESSIONS = 10_000
 _MAX_PROBLEMS = 20
+_MAX_STUBS = 100_000
 _MAX_ERRORS = 5
 OTHERS = "(others)"  # stands for the names beyond these
 
@@ -68,6 +69,7 @@ class Tally:
         self._targets: dict[tuple[object, ...], Target] = {}
         self._sessions: dict[str, int] = {}
         self._problems: dict[str, dict[str, str]] = {}
+        self._stubs: set[str] = set()
 
     @classmethod
     def from_log(cls, path: Path) -> Tally:
@@ -95,6 +97,8 @@ class Tally:
             target.unanswered = (target.unanswered or 0) + 1
         _count(target.operations, call.operation, _MAX_OPERATIONS)
         _count(self._sessions, call.session, _MAX_SESSIONS)
+        if call.stub is not None and len(self._stubs) < _MAX_STUBS:
+            self._stubs.add(call.stub)
         if call.unanswered is not None or call.outcome == "error":
             self._note(call)
         elif call.outcome == "allowed" and call.reason == "upstream":
@@ -152,6 +156,7 @@ class Tally:
             "targets": [target.as_json() for target in sorted(self._targets.values(), key=_order)],
             "sessions": [{"id": id_, "calls": count} for id_, count in self._sessions.items()],
             "problems": problems,
+            "stubs": sorted(self._stubs),
         }
 
 
@@ -166,13 +171,19 @@ def _order(target: Target) -> tuple[object, ...]:
 
 
 def begin(
-    *, command: list[str], started_at: str, not_contained: str | None, mocks: Iterable[str], log: str | None
+    *,
+    command: list[str],
+    started_at: str,
+    not_contained: str | None,
+    mocks: Iterable[str],
+    stubs: Iterable[str] = (),
+    log: str | None,
 ) -> Report:
     """The report of a run that has not ended: what is known before its first call.
 
     ``not_contained`` tells why the command is not contained; None where it is.
     """
-    return {
+    begun = {
         "version": 1,
         "command": command,
         "startedAt": started_at,
@@ -181,22 +192,38 @@ def begin(
         "childExitCode": None,
         "contained": not_contained is None,
         **({} if not_contained is None else {"notContained": not_contained}),
-        **Tally().as_json(),
-        "unused": {"stubs": [], "scripts": [], "mocks": list(mocks)},
+        "unused": {"stubs": list(stubs), "scripts": [], "mocks": list(mocks)},
         "log": log,
     }
+    return with_calls(begun, Tally().as_json())
 
 
 def with_calls(report: Report, tally: Report, problems: Iterable[Problem] = ()) -> Report:
     """A report that was begun, with what was called, and problems beside those that the calls show."""
     used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
-    unused = {**report["unused"], "mocks": [name for name in report["unused"]["mocks"] if name not in used]}
+    played = set(tally.get("stubs", ()))
+    unused = {
+        **report["unused"],
+        "stubs": [label for label in report["unused"]["stubs"] if label not in played],
+        "mocks": [name for name in report["unused"]["mocks"] if name not in used],
+    }
     told = [{key: value for key, value in dataclasses.asdict(one).items() if value is not False} for one in problems]
-    return {**report, **tally, "unused": unused, "problems": [*told, *tally["problems"]]}
+    counted = {key: value for key, value in tally.items() if key != "stubs"}
+    return {**report, **counted, "unused": unused, "problems": [*told, *tally["problems"]]}
 
 
-def end(report: Report, *, child_exit: int, duration_ms: float, fail_on_block: FailOnBlock) -> Report:
+def end(
+    report: Report, *, child_exit: int, duration_ms: float, fail_on_block: FailOnBlock, fail_on_unused: bool = False
+) -> Report:
     """A report with its exit code."""
+    if fail_on_unused and (unused := report["unused"]["stubs"]):
+        problem = {
+            "message": f"{len(unused)} {'stub was' if len(unused) == 1 else 'stubs were'} never used",
+            "why": f"no call matched {', '.join(unused)}, and --fail-on-unused asks for one",
+            "fix": "Correct what the stub matches, or take it out.",
+            "fails": True,
+        }
+        report = {**report, "problems": [*report["problems"], problem]}
     ended = {**report, "childExitCode": child_exit, "durationMs": round(duration_ms)}
     return {**ended, "exitCode": exit_code(ended, child_exit, fail_on_block)}
 

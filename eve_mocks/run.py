@@ -11,7 +11,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from eve_mocks import ca, child, environment, run_folder, trust, wgetrc
+from eve_mocks import beginning, ca, child, environment, run_folder, trust, wgetrc
 from eve_mocks.containment import Containment
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
@@ -43,6 +43,9 @@ class Plan:
     fail_on_block: FailOnBlock = "unexpected"
     contain: Choice = "auto"
     session: str = "run"
+    stubs: Sequence[str] = ()
+    seeds: Sequence[str] = ()
+    fail_on_unused: bool = False
 
 
 def run(plan: Plan) -> int:
@@ -54,6 +57,7 @@ def run(plan: Plan) -> int:
         mocks = in_thread(lambda: _load(plan), "load")
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
+    stubs = beginning.read(plan.stubs, plan.seeds, mocks.mocks).stubs
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     given = environment.of_the_caller()
     with ProxyProcess(redirects=containment.is_tried) as proxy, contextlib.closing(containment):
@@ -78,6 +82,7 @@ def run(plan: Plan) -> int:
                     started=started,
                     not_contained=containment.why_not,
                     mocks=[mock.name for mock in mocks.mocks],
+                    stubs=[rule.label for rules in (*stubs, *(one.stubs for one in mocks.mocks)) for rule in rules.all],
                 )
                 child_exit = command.wait()
                 tally, failure = proxy.finish()
@@ -91,6 +96,7 @@ def run(plan: Plan) -> int:
         child_exit=child_exit,
         duration=time.monotonic() - clock,
         fail_on_block=plan.fail_on_block,
+        fail_on_unused=plan.fail_on_unused,
         shown=plan.shown,
     )
 
@@ -163,6 +169,8 @@ def _settings(
         "folderName": plan.shown,
         "log": str(folder.log),
         "session": plan.session,
+        "stubs": list(plan.stubs),
+        "seeds": list(plan.seeds),
         "eveDev": _is_eve_dev(plan.command),
         "ca": str(authority.path),
         "upstreamProxies": dataclasses.asdict(upstream),

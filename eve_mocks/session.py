@@ -111,5 +111,6 @@ class Sessions:
         """
         if session_id(id_) == self.default or id_ in self._sessions:
             raise SessionExists(id_)
-        self._sessions[id_] = Session(id_, stubs, *self._stubs, seeds={**self._seeds, **seeds} if seeds else self._seeds)
-        return self._sessions[id_]
+        session = Session(id_, stubs, *self._stubs, seeds={**self._seeds, **seeds} if seeds else self._seeds)
+        self._sessions[id_] = session
+        return session

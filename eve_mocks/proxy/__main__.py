@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks import redact
+from eve_mocks import beginning, redact
 from eve_mocks.advice import Advisor
 from eve_mocks.calls import CallLog
 from eve_mocks.dispatch import Dispatcher
@@ -57,6 +57,8 @@ class Settings:
     folder_name: str
     log: Path | None
     session: str
+    stubs: list[str]
+    seeds: list[str]
     eve_dev: bool
     ca: Path
     upstreams: Upstreams
@@ -70,6 +72,8 @@ class Settings:
             folder_name=given["folderName"],
             log=Path(given["log"]) if given.get("log") else None,
             session=given["session"],
+            stubs=given["stubs"],
+            seeds=given["seeds"],
             eve_dev=given["eveDev"],
             ca=Path(given["ca"]),
             upstreams=Upstreams(given.get("upstreamProxies"), given.get("upstreamCa")),
@@ -102,11 +106,12 @@ async def serve(
     mocks = load(settings.folder, shown=settings.folder_name)
     if mocks.errors:
         raise mocks.errors[0]
+    stubs, seeds = beginning.read(settings.stubs, settings.seeds, mocks.mocks)
     tally = Tally()
     record = CallLog(settings.log, tally)
     dispatcher = Dispatcher(
         Router(mocks.mocks, mocks.passages),
-        Sessions(settings.session),
+        Sessions(settings.session, *stubs, seeds=seeds),
         record,
         eve_dev=settings.eve_dev,
         advisor=Advisor(functools.partial(names, settings.folder), folder=settings.folder_name),

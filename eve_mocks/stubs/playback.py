@@ -39,7 +39,8 @@ class NearMiss(NamedTuple):
 class Playback:
     """``front`` are lists of rules that come before a mock's own, in their order; they stay as they are.
 
-    A pin comes before all of them, one for each operation. ``error`` is the first failure of a stub. It stays, so that an eval fails even if its agent recovered.
+    A pin comes before all of them, one for each operation. ``error`` is the first failure of a stub. It stays, so that
+    an eval fails even if its agent recovered.
     """
 
     __slots__ = ("_calls", "_front", "_pins", "_used", "error")
