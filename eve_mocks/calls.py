@@ -6,9 +6,11 @@ import dataclasses
 import functools
 import json
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from array import array
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from eve_mocks import redact
+from eve_mocks.errors import MockError
 from eve_mocks.model import Call
 from eve_mocks.secret_urls import url
 
@@ -69,6 +71,8 @@ class CallLog:
         self._tally = tally
         self._file: int | None = None
         self._open_error: OSError | None = None
+        self._path = path
+        self._lines: dict[str, array[int]] = {}  # by session, where the lines of its calls begin
         if path is not None:
             try:
                 self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -76,16 +80,31 @@ class CallLog:
                 self._open_error = error
 
     def __call__(self, call: Call) -> None:
-        call = without_secrets(call)
+        session, call = call.session, without_secrets(call)
         self._tally.add(call)
         try:
             if self._open_error is not None:
                 raise self._open_error
             if self._file is not None:
-                _append(self._file, (json.dumps(as_line(call), ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+                line = (json.dumps(as_line(call), ensure_ascii=False) + "\n").encode("utf-8", "replace")
+                begin = _append(self._file, line)
+                self._lines.setdefault(session, array("Q")).append(begin)
         except OSError as error:
             self._tally.lost += 1
             self._tally.lost_why = error.strerror or str(error)
+
+    def of(self, session: str) -> list[dict[str, Any]]:
+        """The lines of a session's calls so far. Raises ``MockError`` where not all calls are in the log."""
+        if self._tally.lost or self._path is None:
+            raise MockError(
+                f"the log lacks {self._tally.lost} of the calls",
+                why=self._tally.lost_why or "nothing is logged",
+                fix="Make room on the disk, or set the permissions.",
+            )
+        if session not in self._lines:
+            return []
+        with self._path.open("rb") as file:
+            return [json.loads(_line_at(file, begin)) for begin in self._lines[session]]
 
     def close(self) -> None:
         if self._file is not None:
@@ -93,11 +112,18 @@ class CallLog:
             self._file = None
 
 
-def _append(file: int, line: bytes) -> None:
+def _line_at(file: BinaryIO, begin: int) -> bytes:
+    file.seek(begin)
+    return file.readline()
+
+
+def _append(file: int, line: bytes) -> int:
+    """Write a line whole, and return where it begins."""
     written = os.write(file, line)
     if written < len(line):  # the disk is full: no half of a line stays behind
         os.ftruncate(file, os.fstat(file).st_size - written)
         raise OSError(0, "only a part of a line could be written: the disk may be full")
+    return os.lseek(file, 0, os.SEEK_CUR) - len(line)
 
 
 def without_secrets(call: Call) -> Call:

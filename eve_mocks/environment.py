@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # Tells that a process is inside a run; read by a run that is started there.
 RUN = "EVE_MOCKS_RUN"
+# The control API: read by evals.
+URL = "EVE_MOCKS_URL"
+TOKEN = "EVE_MOCKS_TOKEN"  # noqa: S105 - the name of a variable
 # Read by the preloads of Python and PHP.
 BUNDLE = "EVE_MOCKS_CA_BUNDLE"
 # Read by the Node preload.
@@ -129,11 +132,12 @@ def _given_ca_files(given: Mapping[bytes, bytes]) -> list[str]:
 
 
 def extend(
-    given: Mapping[bytes, bytes], *, port: int, trust: Trust, run: str, wgetrc: Path | None = None
+    given: Mapping[bytes, bytes], *, port: int, token: str, trust: Trust, run: str, wgetrc: Path | None = None
 ) -> dict[bytes, bytes]:
     """The environment of a command whose proxy listens on a port of loopback."""
     proxy = f"http://127.0.0.1:{port}"
-    ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, "NODE_USE_ENV_PROXY": "1", "PERL_LWP_ENV_PROXY": "1"}
+    ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, URL: proxy, TOKEN: token}
+    ours |= {"NODE_USE_ENV_PROXY": "1", "PERL_LWP_ENV_PROXY": "1"}
     ours |= dict.fromkeys(_PROJECT_PROXIES, proxy)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         ours[name] = ours[name.lower()] = _LOOPBACK if name == "NO_PROXY" else proxy

@@ -63,10 +63,13 @@ def run(plan: Plan) -> int:
     with ProxyProcess(redirects=containment.is_tried) as proxy, contextlib.closing(containment):
         folder = run_folder.open_run(started)
         authority, trusted, untrusted = _trust(folder, environment.trusted_files(given))
-        proxy.start(_settings(plan, folder, authority, trusted, given), folder.output)
+        token = os.urandom(32).hex()
+        settings = _settings(plan, folder, authority, trusted, given)
+        proxy.start({**settings, "controlToken": token}, folder.output)
         command_environment = environment.extend(
             given,
             port=proxy.address[1],
+            token=token,
             trust=trusted,
             run=folder.path.name,
             wgetrc=_wgetrc(folder, trusted, given),

@@ -24,7 +24,7 @@ PROXY = b"http://127.0.0.1:4321"
 
 
 def extended(given: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
-    return extend(given or {}, port=4321, trust=TRUST, run="now-1")
+    return extend(given or {}, port=4321, token="t", trust=TRUST, run="now-1")
 
 
 @pytest.mark.parametrize("name", [b"HTTP_PROXY", b"HTTPS_PROXY", b"ALL_PROXY"])

@@ -170,7 +170,7 @@ def test_where_it_is_installed(
     copy.parent.mkdir()
     shutil.copy(environment.NODE_PRELOAD, copy)
     monkeypatch.setattr(environment, "NODE_PRELOAD", copy)
-    given = environment.extend({}, port=1, trust=Trust(copy, copy), run="x")
+    given = environment.extend({}, port=1, token="t", trust=Trust(copy, copy), run="x")
     out = subprocess.check_output(
         [needs("node"), "-p", "Object.keys(require.cache).length"],
         env={"NODE_OPTIONS": given[b"NODE_OPTIONS"].decode()},

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from eve_mocks import beginning, redact
 from eve_mocks.advice import Advisor
 from eve_mocks.calls import CallLog
+from eve_mocks.control import ControlApi
 from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
 from eve_mocks.exits import leave
@@ -57,6 +58,7 @@ class Settings:
     folder_name: str
     log: Path | None
     session: str
+    control_token: str
     stubs: list[str]
     seeds: list[str]
     eve_dev: bool
@@ -72,6 +74,7 @@ class Settings:
             folder_name=given["folderName"],
             log=Path(given["log"]) if given.get("log") else None,
             session=given["session"],
+            control_token=given["controlToken"],
             stubs=given["stubs"],
             seeds=given["seeds"],
             eve_dev=given["eveDev"],
@@ -126,7 +129,14 @@ async def serve(
     tell(dispatcher.router)  # the wrapper has loaded the mocks too, but before an edit that may have been made since
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)
-    listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token)
+    api = ControlApi(
+        dispatcher,
+        record,
+        folder=Folder.at(settings.folder, settings.folder_name),
+        token=settings.control_token,
+        address=sock.getsockname()[:2],
+    )
+    listener = Listener(dispatcher, Certificates(settings.ca), carrier, token=token, control=api)
     control.send({"ready": True})  # before the first answer: a command may end with it, and so ask for the result
     await listener.start(sock)
     redirected = None

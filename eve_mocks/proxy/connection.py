@@ -58,6 +58,10 @@ class Connection:
         return URL(self.scheme, self.host or "", self.port, "/")
 
 
+# The control API, as a client of the proxy calls it (contract, section 4; RFC 2606, section 2).
+CONTROL = URL("http", "eve-mocks.invalid", 80, "/")
+
+
 class BadTarget(ValueError):
     """The request target cannot be read, or has no meaning here: 400."""
 
@@ -105,6 +109,9 @@ def target_of(raw: str, host_header: str | None, connection: Connection) -> URL:
             target = parse_url(raw)
         except BadURL as error:
             raise BadTarget(f"the request target is not a URL: {error}") from error
+    elif connection.host is None and raw.startswith("/v1/"):
+        path, _, query = raw.partition("?")
+        return dataclasses.replace(CONTROL, path=normalise_path(path), query=query)
     elif connection.host is None:
         raise NotForwarded("this is a proxy: it takes CONNECT, and requests whose target is a whole URL")
     elif raw.startswith("/") or raw == "*":
@@ -198,7 +205,7 @@ def proxy_user(header: str | None) -> str | None:
     if scheme.lower() != "basic":
         return None
     try:
-        user = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
+        user = base64.b64decode(credentials.strip(), validate=True).decode().rpartition(":")[0]
     except (binascii.Error, UnicodeDecodeError):
         return None
     return user or None

@@ -20,6 +20,7 @@ from eve_mocks.match import is_loopback
 from eve_mocks.model import URL, Headers, Passage, Request, Response
 from eve_mocks.proxy import forward, head, reply
 from eve_mocks.proxy.connection import (
+    CONTROL,
     BadTarget,
     Connection,
     Disagreement,
@@ -34,6 +35,7 @@ from eve_mocks.proxy.connection import (
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from eve_mocks.control import ControlApi
     from eve_mocks.dispatch import Dispatcher
     from eve_mocks.model import Call, Peer
 
@@ -59,6 +61,7 @@ class Lanes(Protocol):
     dispatcher: Dispatcher
     token: str
     address: tuple[str, int]
+    control: ControlApi | None
 
     def peer(self, connection: Connection) -> Peer: ...
     def is_gone(self, connection: Connection) -> bool: ...
@@ -97,6 +100,7 @@ class Incoming:
 
     request: Request
     connection: Connection
+    control: ControlApi | None = None  # answers it, where it is for us
     refused: Refused | None = None  # answered by ``Dispatcher.refuse``, whatever it asks for
     parts: list[bytes] = dataclasses.field(default_factory=list)
     size: int = 0
@@ -243,6 +247,12 @@ class Http1(asyncio.Protocol):
             target = target_of(raw_target, host, connection)
         except Disagreement as error:
             target, refused = error.target, Refused("authority", str(error), ONE_NAME)
+        if refused is None and self._lanes.control is not None and self._is_for_us(target):
+            request = Request(method=method, target=target, headers=headers)
+            self._incoming = Incoming(request, connection, control=self._lanes.control)
+            if self.conn.they_are_waiting_for_100_continue:
+                self._continue()
+            return
         entry = self._lanes.dispatcher.resolve(target)
         if refused is None and connection.host is None and is_loopback(target.host):
             self._over = True
@@ -252,9 +262,13 @@ class Http1(asyncio.Protocol):
             self._lanes.pass_on(self.transport, connection if self._connection.host else self._connection, raw)
         else:
             request = Request(method=method, target=target, headers=headers)
-            self._incoming = Incoming(request, connection, refused)
+            self._incoming = Incoming(request, connection, refused=refused)
             if self.conn.they_are_waiting_for_100_continue:
                 self._expect(self._incoming)
+
+    def _is_for_us(self, target: URL) -> bool:
+        own = self._connection.host is None and target.port == self._lanes.address[1] and is_loopback(target.host)
+        return target.origin == CONTROL.origin or (own and target.path.startswith("/v1/"))
 
     def _connect(self, authority: str, connection: Connection, headers: Headers) -> None:
         if connection.host is not None:
@@ -269,7 +283,7 @@ class Http1(asyncio.Protocol):
         self._lanes.tunnel(self.transport, connection, self.conn.trailing_data[0], quiet=QUIET in headers)
 
     def _expect(self, incoming: Incoming) -> None:
-        request, user = incoming.request, incoming.connection.user
+        request, user = incoming.request, incoming.connection.session
         if incoming.refused is not None or not self._lanes.dispatcher.reads_body(request, user=user):
             self._start(self._answer_early(incoming))
         else:
@@ -337,6 +351,10 @@ class Http1(asyncio.Protocol):
 
         request = dataclasses.replace(incoming.request, body=body) if body else incoming.request
         user = incoming.connection.session
+        if incoming.control is not None and incoming.refused is None:
+            exchange = Exchange(request, session="", record=_forget)
+            exchange.response = await incoming.control.answer(request)
+            return exchange
         if incoming.refused is None:
             client = incoming.connection.peer
             return await self._lanes.dispatcher.answer(request, user=user, client=client, peer=peer)

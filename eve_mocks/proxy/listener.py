@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable
 
+    from eve_mocks.control import ControlApi
     from eve_mocks.dispatch import Dispatcher
     from eve_mocks.model import Peer
     from eve_mocks.proxy.certificates import Certificates
@@ -56,10 +57,12 @@ class Listener:
         carry: Carry,
         *,
         token: str,
+        control: ControlApi | None = None,
     ) -> None:
         self.dispatcher = dispatcher
         self.certificates = certificates
         self.token = token
+        self.control = control
         self.loop = asyncio.get_running_loop()
         self.address: tuple[str, int] = ("", 0)
         self._carry = carry

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.errors import MockError
+from eve_mocks.model import Response
+from eve_mocks.outcome import Outcome
 from eve_mocks.stubs.limits import CALLS
 from eve_mocks.stubs.rules import NO_RULES
 
@@ -12,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eve_mocks.model import Json
-    from eve_mocks.outcome import Outcome
     from eve_mocks.stubs.names import Target
     from eve_mocks.stubs.rules import Rule, Rules
+
+
+_ASKED = Outcome(Response(204))  # stands in until the callback has told
 
 
 class Played(NamedTuple):
@@ -87,13 +91,34 @@ class Playback:
             self.fail(error)
             raise error
         self._calls += 1
+        return self._choose(rules, given)
+
+    async def answer(self, rules: Sequence[Rule], given: Json) -> Played | None:
+        """As ``play``, and asks the callbacks of pins. Raises ``MockError``, also where such a one fails."""
+        played = self.play(rules, given)
+        while played is not None and played.rule.ask is not None:
+            try:
+                outcome = await played.rule.ask(given)
+            except MockError as error:
+                self.fail(error)
+                raise
+            if outcome is not None:
+                return played._replace(outcome=outcome)
+            rules = rules[rules.index(played.rule) + 1 :]
+            played = self._choose(rules, given)
+        return played
+
+    def _choose(self, rules: Sequence[Rule], given: Json) -> Played | None:
         rule = next((rule for rule in rules if rule.matches(given)), None)
         if rule is None:
             return None
         used = self._used = {} if self._used is None else self._used
         key = rule.origin, rule.id
-        position = min(used.get(key, 0), len(rule.outcomes) - 1)
-        used[key] = used.get(key, 0) + 1
+        position = used.get(key, 0)
+        used[key] = position + 1
+        if rule.ask is not None:
+            return Played(rule, position, _ASKED)
+        position = min(position, len(rule.outcomes) - 1)
         return Played(rule, position, rule.outcomes[position])
 
     def fail(self, error: MockError) -> None:

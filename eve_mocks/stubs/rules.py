@@ -16,12 +16,16 @@ from eve_mocks.stubs.limits import Size
 from eve_mocks.stubs.names import Target, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from eve_mocks.document import Document
     from eve_mocks.model import Json, Mock
     from eve_mocks.stubs.assertions import Check
 
+# The outcome of a call with this input; None where it passes to what comes next.
+type Ask = Callable[[Json], Awaitable[Outcome | None]]
+
+PIN_KEYS = ("operation", "outcome", "outcomes", "callback")
 KEYS = ("id", "tool", "match", "outcome", "outcomes")
 _EXAMPLE = "{id: tasks, tool: list_tasks, outcome: {response: {tasks: []}}}"
 _APPROVALS = ("approval", "approvals", "approve", "approved", "needsApproval", "requireApproval")
@@ -37,6 +41,7 @@ class Rule:
     match: Mapping[str, Check]
     outcomes: tuple[Outcome, ...]
     place: Document
+    ask: Ask | None = None  # gives each call's outcome, in place of those
 
     @property
     def label(self) -> str:
@@ -125,6 +130,36 @@ def read_for(mocks: Iterable[Mock], document: Document, origin: str) -> Rules:
             by_name[rule.target.mock].check(rule)
     mistakes.tell()
     return rules
+
+
+def read_pin(mocks: Iterable[Mock], pin: Document, callback: Callable[[Document, str, str], Ask]) -> Rule:
+    """The rule of a pin: every call of one operation. ``callback`` gives what asks its URL for a mock's operation.
+
+    Raises ``MockError``, or ``Mistakes``.
+    """
+    by_name = {mock.name: mock for mock in mocks}
+    with _located(pin):
+        pin.mapping(PIN_KEYS, example="{operation: list_tasks, outcome: {response: []}}")
+        Size().add(pin)
+        name = _name(pin, "operation", why="a pin is for one operation", example="list_tasks")
+        with _located(pin.part("operation")):
+            target = find(name, {name: mock.names() for name, mock in by_name.items()})
+        outcomes: tuple[Outcome, ...] = ()
+        ask = None
+        if "callback" not in pin:
+            outcomes = tuple(_outcome(outcome, strict=False) for outcome in _outcomes(pin))
+        elif len(pin.value) > 2:
+            raise pin.error(
+                "it has a callback beside an outcome",
+                "callback",
+                why="the callback gives the outcome of every call",
+                fix="Keep one of them.",
+            )
+        else:
+            ask = callback(pin.part("callback"), *target)
+        rule = Rule(origin="pin", id=":".join(target), target=target, match={}, outcomes=outcomes, place=pin, ask=ask)
+        by_name[target.mock].check(rule)
+        return rule
 
 
 def _rule(part: Document, origin: str, resolve: Callable[[str], Target], *, strict: bool) -> Rule:

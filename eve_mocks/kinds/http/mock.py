@@ -87,8 +87,8 @@ class Http:
             for template, params, (target, answer) in self._routes.find(request.method, path):
                 operation = f"{request.method} {template.text}"
                 if rules := session.stubs.rules(target, self.stubs):
-                    given = arguments(request, params) if any(rule.match for rule in rules) else {}
-                    if played := session.stubs.play(rules, given):
+                    given = arguments(request, params) if any(rule.match or rule.ask for rule in rules) else {}
+                    if played := await session.stubs.answer(rules, given):
                         return Answer(
                             response=played.outcome.over_http,
                             operation=operation,

@@ -67,7 +67,7 @@ class ToolCall:
         try:
             if problems := tool.input.problems(args):
                 return failed(f"Invalid arguments for {name}: {'; '.join(problems)}")
-            self.played = self._playback.play(rules, args)
+            self.played = await self._playback.answer(rules, args)
             if self.played is not None:
                 return self._play(tool, self.played.outcome)
             value = await tool.answer({**self._offered, "args": lambda: args})

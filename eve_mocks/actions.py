@@ -1,0 +1,83 @@
+"""What an eval asserts on: each call of a log as an operation with an input that failed or did not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from eve_mocks.errors import MockError
+from eve_mocks.http_input import arguments
+from eve_mocks.match import BadURL, parse_claim, parse_url
+from eve_mocks.model import BadRequest, Headers, Request
+from eve_mocks.paths import PathTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eve_mocks.model import Json
+
+type Line = dict[str, Any]
+
+
+def told(line: Line) -> Line:
+    """A line of the log with ``input``, which is what ``match`` saw, and ``failed``."""
+    return {**line, "input": input_of(line), "failed": has_failed(line)}
+
+
+def input_of(line: Line) -> Json:
+    """The arguments of a tool; the parameters and the body of an http operation; without what the log leaves out."""
+    if line.get("kind") == "mcp":
+        message = line.get("requestBody")
+        params = message.get("params") if isinstance(message, dict) else None
+        return params.get("arguments", {}) if isinstance(params, dict) else {}
+    try:
+        url = parse_url(line["url"])
+        request = Request(method=line["method"], target=url, headers=Headers(_pairs(line.get("requestHeaders", {}))))
+        found = arguments(request, _params(line, url.path))
+    except (BadURL, BadRequest, KeyError):
+        return {}
+    return {**found, "body": line["requestBody"]} if "requestBody" in line else found
+
+
+def _params(line: Line, path: str) -> dict[str, str]:
+    """The parameters of the path, which the operation names relative to the mock's url."""
+    try:
+        relative = parse_claim(line["targetUrl"]).relative(path)
+        return PathTemplate(line["operation"].partition(" ")[2]).match(relative) or {}
+    except (KeyError, MockError):
+        return {}
+
+
+def _pairs(headers: Mapping[str, str | list[str]]) -> Iterator[tuple[str, str]]:
+    for name, value in headers.items():
+        for one in [value] if isinstance(value, str) else value:
+            yield name, one
+
+
+def has_failed(line: Line) -> bool:
+    """Whether the agent was told of a failure: by HTTP, or by an error or a failed result of MCP."""
+    status = line.get("status")
+    if line["outcome"] in ("blocked", "error") or status is None or status >= 400:
+        return True
+    return line.get("kind") == "mcp" and any(map(_is_error, _messages(line.get("responseBody"))))
+
+
+def _messages(body: Json) -> list[Json]:
+    """The messages of an answer, which is JSON or a stream of server-sent events."""
+    if not isinstance(body, str):
+        return [body]
+    found = []
+    for field in body.splitlines():
+        if field.startswith("data:"):
+            try:
+                found.append(json.loads(field.removeprefix("data:")))
+            except ValueError:  # cut short in the log
+                continue
+    return found
+
+
+def _is_error(message: Json) -> bool:
+    if not isinstance(message, dict):
+        return False
+    result = message.get("result")
+    return "error" in message or (isinstance(result, dict) and result.get("isError") is True)
