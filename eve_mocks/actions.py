@@ -10,6 +10,7 @@ from eve_mocks.http_input import arguments
 from eve_mocks.match import BadURL, parse_claim, parse_url
 from eve_mocks.model import BadRequest, Headers, Request
 from eve_mocks.paths import PathTemplate
+from eve_mocks.signin import SignIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,16 +21,25 @@ type Line = dict[str, Any]
 
 
 def told(line: Line) -> Line:
-    """A line of the log with ``input``, which is what ``match`` saw, and ``failed``."""
-    return {**line, "input": input_of(line), "failed": has_failed(line)}
+    """A line of the log with ``input``, which is what ``match`` saw, ``failed``, and whether it ``isAction``."""
+    return {**line, "input": input_of(line), "failed": has_failed(line), "isAction": is_action(line)}
 
 
-def input_of(line: Line) -> Json:
+def is_action(line: Line) -> bool:
+    """Whether something was asked for: no sign-in, and of MCP calls of tools alone."""
+    if line.get("kind") == "mcp":
+        message = line.get("requestBody")
+        return isinstance(message, dict) and message.get("method") == "tools/call"
+    return line.get("target") != SignIn.name
+
+
+def input_of(line: Line) -> dict[str, Json]:
     """The arguments of a tool; the parameters and the body of an http operation; without what the log leaves out."""
     if line.get("kind") == "mcp":
         message = line.get("requestBody")
         params = message.get("params") if isinstance(message, dict) else None
-        return params.get("arguments", {}) if isinstance(params, dict) else {}
+        given = params.get("arguments") if isinstance(params, dict) else None
+        return given if isinstance(given, dict) else {}
     try:
         url = parse_url(line["url"])
         request = Request(method=line["method"], target=url, headers=Headers(_pairs(line.get("requestHeaders", {}))))

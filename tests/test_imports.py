@@ -35,8 +35,8 @@ LAYERS = [
     {"trust"},
     {"ca"},
     {"doubts"},
-    {"control"},
-    {"callback", "actions"},
+    {"control", "evals"},
+    {"callback", "actions", "expectations"},
     {"dispatch", "report", "calls"},
     {"router", "session", "advice", "signin", "python_file"},
     {"__init__"},  # the names that mock files import

@@ -1,7 +1,8 @@
 """Runs first in every Python process of a run (PYTHONPATH), then runs the project's own ``sitecustomize``.
 
-It makes ``certifi``, which many clients trust instead of the system, name the run's certificates; the package is
-not imported for that. Written for the oldest Python 3 that may load it, and for a start that costs nothing.
+It makes ``certifi``, which many clients trust instead of the system, name the run's certificates, and HTTP clients say
+which session they call for; no package is imported for that. Written for the oldest Python 3 that may load it, and for
+a start that costs nothing.
 """
 # mypy: ignore-errors
 
@@ -16,12 +17,19 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _BUNDLE = os.environ.get("EVE_MOCKS_CA_BUNDLE")
 
 
-class _Certifi:
-    """A finder that changes ``certifi.core``, also where a package carries its own copy, once it is loaded."""
+try:
+    from _eve_mocks_session import PATCHES
+except ImportError:  # Python 3.6 has no context variables
+    PATCHES = {}
+
+
+class _Patching:
+    """A finder that changes modules once they are loaded; ``certifi`` also where a package carries its own copy."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if not name.endswith("certifi.core"):
+        patch = _certifi if name.endswith("certifi.core") and _BUNDLE else PATCHES.get(name)
+        if patch is None:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and hasattr(spec.loader, "exec_module"):
@@ -29,11 +37,15 @@ class _Certifi:
 
             def exec_module(module):
                 load(module)
-                module.where = _where
-                module.contents = _contents
+                patch(module)
 
             spec.loader.exec_module = exec_module
         return spec
+
+
+def _certifi(module):
+    module.where = _where
+    module.contents = _contents
 
 
 def _where():
@@ -54,6 +66,5 @@ def _run_the_projects_own():
 
 # The variable stays for the processes below; here the path is again what it would be without it.
 sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _FOLDER]
-if _BUNDLE:
-    sys.meta_path.insert(0, _Certifi)
+sys.meta_path.insert(0, _Patching)
 _run_the_projects_own()

@@ -1,0 +1,79 @@
+"""Which session the calls of this process belong to: a header that the proxy reads, and takes off again.
+
+``eve_mocks.evals`` sets it, for the task or thread that it runs in; a process may also be given one as a whole. The
+clients that are patched are those that the others are made of: http.client (urllib, urllib3, requests), httpcore
+(httpx) and aiohttp.
+"""
+# mypy: ignore-errors
+
+import os
+from _contextvars import ContextVar
+
+HEADER = "x-eve-mocks-session"
+current = ContextVar("eve_mocks_session", default=None)
+opened = []  # the sessions that are open in this process: where it is one, it is meant in every thread
+
+
+def session():
+    return current.get() or (opened[0] if len(opened) == 1 else None) or os.environ.get("EVE_MOCKS_SESSION")
+
+
+def _http_client(module):
+    end = module.HTTPConnection.endheaders
+
+    def endheaders(self, *arguments, **options):
+        id_ = session()
+        mark = HEADER.encode() + b":"
+        if id_ and not any(line.lower().startswith(mark) for line in getattr(self, "_buffer", ())):
+            self.putheader(HEADER, id_)
+        return end(self, *arguments, **options)
+
+    module.HTTPConnection.endheaders = endheaders
+
+
+def _stamp(request):
+    id_ = session()
+    if id_ and not any(name.lower() == HEADER.encode() for name, _ in request.headers):
+        request.headers.append((HEADER.encode(), id_.encode()))
+
+
+def _httpcore(module):
+    ask = module.ConnectionPool.handle_request
+
+    def handle_request(self, request):
+        _stamp(request)
+        return ask(self, request)
+
+    module.ConnectionPool.handle_request = handle_request
+
+
+def _async_httpcore(module):
+    ask = module.AsyncConnectionPool.handle_async_request
+
+    def handle_async_request(self, request):
+        _stamp(request)
+        return ask(self, request)
+
+    module.AsyncConnectionPool.handle_async_request = handle_async_request
+
+
+def _aiohttp(module):
+    update = module.ClientRequest.update_headers
+
+    def update_headers(self, headers):
+        update(self, headers)
+        id_ = session()
+        if id_:
+            self.headers.setdefault(HEADER, id_)
+
+    module.ClientRequest.update_headers = update_headers
+
+
+PATCHES = {
+    "http.client": _http_client,
+    "httpcore._sync.connection_pool": _httpcore,
+    "httpcore._async.connection_pool": _async_httpcore,
+    "httpcore2._sync.connection_pool": _httpcore,
+    "httpcore2._async.connection_pool": _async_httpcore,
+    "aiohttp.client_reqrep": _aiohttp,
+}

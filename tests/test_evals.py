@@ -1,0 +1,387 @@
+"""Evals in Python, inside of real runs, with the clients that agents are made of."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import CompletedProcess
+
+    from conftest import Project
+
+MOCKS = """
+    kind: http
+    url: https://search.test/v1
+    routes:
+      /search: {POST: {response: {results: [route]}}}
+      /items/{item_id}: {GET: {response: {id: one}}}
+    ---
+    kind: mcp
+    url: https://tasks.test/mcp
+    results:
+      list_tasks: {tasks: []}
+      complete_task: {success: false}
+"""
+NOTES = """
+    from eve_mocks import http_mock
+
+    notes = http_mock("https://notes.test/", state={"notes": []})
+
+    @notes.post("/notes")
+    def add(request, state):
+        state["notes"].append(request.json())
+        return state["notes"]
+"""
+# The first example of eve's page on stubs.
+TASKS = """
+    - id: tasks
+      tool: list_tasks
+      outcomes:
+        - response: {tasks: [{id: milk, title: Buy milk}, {id: dog, title: Walk dog}, {id: rent, title: Pay rent}]}
+        - response: {tasks: [{id: dog, title: Walk dog}, {id: rent, title: Pay rent}]}
+    - id: complete-milk
+      tool: complete_task
+      match: {task_id: {const: milk}}
+      outcome: {response: {success: true}}
+"""
+SEARCH = "https://search.test/v1/search"
+
+
+@pytest.fixture
+def app(project: Project) -> Project:
+    project.file("mocks/app.yaml", MOCKS)
+    project.file("mocks/notes.py", NOTES)
+    return project
+
+
+def run(project: Project, code: str, *options: str, prefix: str = "") -> CompletedProcess[str]:
+    project.file("agent.py", code)
+    return project.eve_mocks("run", *options, "--", sys.executable, *filter(None, [prefix]), "agent.py", timeout=120)
+
+
+def ok(project: Project, code: str, *options: str) -> str:
+    ended = run(project, code, *options)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+AGENT = """
+    import asyncio, json
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from eve_mocks import evals
+
+    async def agent():
+        async with (
+            httpx2.AsyncClient() as http,
+            Client(streamable_http_client("https://tasks.test/mcp", http_client=http)) as client,
+        ):
+            for tool, given in (("list_tasks", {}), ("complete_task", {"task_id": "milk"}), ("list_tasks", {})):
+                result = await client.call_tool(tool, given)
+                print(result.content[0].text)
+    """
+
+
+def test_the_first_example_of_stubs_as_a_file_and_per_session(app: Project) -> None:
+    app.file("tasks.yaml", TASKS)
+    check = """
+    asyncio.run(agent())
+    """
+    told = ok(app, AGENT + check, "--stubs", "tasks.yaml", "--fail-on-unused")
+    per_session = """
+    import yaml
+    with evals.session(stubs=yaml.safe_load(open("tasks.yaml"))) as s:
+        asyncio.run(agent())
+        s.called_tool("list_tasks", count=2)
+        s.called_tool("complete_task", input={"task_id": "milk"}, count=1, status="completed")
+        s.tool_order(["list_tasks", "complete_task", "list_tasks"])
+        s.tool_order(["complete_task", "list_tasks"])
+        s.no_failed_actions()
+    """
+    assert ok(app, AGENT + per_session) == told
+    first, second, third = told.splitlines()
+    assert ("milk" in first, second, "milk" in third) == (True, '{"success": true}', False)
+
+
+def test_pins_state_and_assertions(app: Project) -> None:
+    ok(
+        app,
+        f"""
+        import httpx
+        from eve_mocks.evals import session
+
+        with session(seed={{"notes": {{"notes": ["a"]}}}}) as s:
+            s.mock("POST /search", {{"results": []}})
+            assert httpx.post("{SEARCH}", json={{"q": "x"}}).json() == {{"results": []}}
+            s.mock("app.1:POST /search", outcome={{"status": 429, "response": 1}})
+            assert httpx.post("{SEARCH}", json={{"q": "y"}}).status_code == 429
+            assert httpx.post("https://notes.test/notes", json="b").json() == ["a", "b"]
+            assert s.state("notes")["notes"] == ["a", "b"]
+            s.seed("notes", {{"notes": []}})
+            assert httpx.post("https://notes.test/notes", json="c").json() == ["c"]
+            s.called_tool("POST /search", input={{"body": {{"q": "x"}}}}, count=1)
+            s.called_tool("POST /search", count=1, status="failed")
+            s.not_called_tool("GET /items/{{item_id}}")
+        assert httpx.post("{SEARCH}", json={{}}).json() == {{"results": ["route"]}}
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        pytest.param(
+            's.called_tool("GET /items/{item_id}", input={"item_id": "2"})',
+            """
+            GET /items/{item_id} {"item_id": "2"} was not called
+            nearest is app.1:GET /items/{item_id} {"item_id": "1"}: input.item_id is "1", not "2"
+            called were:
+              app.1:GET /items/{item_id} {"item_id": "1"}
+              app.1:POST /search {"body": {"q": "x"}}
+            """,
+            id="other input",
+        ),
+        pytest.param(
+            's.called_tool("POST /search", input={"body": {"q": "x", "n": 2}}, status="failed")',
+            """
+            POST /search {"body": {"q": "x", "n": 2}} (failed) was not called
+            nearest is app.1:POST /search {"body": {"q": "x"}}: input.body.n is missing; it did not fail
+            called were:
+            """,
+            id="several differences",
+        ),
+        pytest.param(
+            's.called_tool("POST /search", count=2)', "POST /search was not called 2 times, but 1", id="count"
+        ),
+        pytest.param('s.called_tool("list_tasks")', "list_tasks was not called\ncalled were:", id="never"),
+        pytest.param('s.not_called_tool("POST /search")', "POST /search was called 1 time\ncalled were:", id="called"),
+        pytest.param(
+            's.tool_order(["POST /search", "GET /items/{item_id}"])',
+            "GET /items/{item_id} was not called after POST /search\ncalled were:",
+            id="order",
+        ),
+        pytest.param(
+            's.mock("POST /search", outcome={"throw": {"message": "no"}}); search(); s.no_failed_actions()',
+            '1 of the calls failed\n  app.1:POST /search {"body": {"q": "x"}} (failed)',
+            id="failed",
+        ),
+        pytest.param(
+            'httpx.get("https://nowhere.test/"); s.no_failed_actions()',
+            "1 of the calls failed\n  nowhere.test:GET / {} (failed: No mock claims it, and nothing allows it.)",
+            id="blocked",
+        ),
+    ],
+)
+def test_what_is_said_where_an_assertion_fails(app: Project, check: str, message: str) -> None:
+    ended = run(
+        app,
+        f"""
+        import httpx
+        from eve_mocks.evals import session
+
+        def search():
+            httpx.post("{SEARCH}", json={{"q": "x"}})
+
+        with session() as s:
+            httpx.get("https://search.test/v1/items/1")
+            search()
+            try:
+                {check}
+            except AssertionError as error:
+                print(error)
+            else:
+                raise SystemExit("nothing was said")
+        """,
+    )
+    lines = [line.strip() for line in message.strip().splitlines()]
+    assert [line.strip() for line in ended.stdout.splitlines()][: len(lines)] == lines, ended.stderr
+
+
+def test_two_tasks_of_one_process_do_not_mix(app: Project) -> None:
+    ok(
+        app,
+        f"""
+        import asyncio, json, threading, urllib.request
+        import aiohttp, httpx, httpx2, requests
+        from eve_mocks.evals import session
+
+        def client():
+            return aiohttp.ClientSession(trust_env=True)
+
+        def by_urllib():
+            asked = urllib.request.Request("{SEARCH}", b"{{}}", {{"content-type": "application/json"}})
+            return json.load(urllib.request.urlopen(asked))
+
+        async def agent(n, both):
+            with session() as s:
+                s.mock("POST /search", {{"n": n}})
+                await both.wait()
+                async with httpx.AsyncClient() as one, httpx2.AsyncClient() as two, client() as three:
+                    for _ in range(3):
+                        said = [
+                            (await one.post("{SEARCH}", json={{}})).json(),
+                            (await two.post("{SEARCH}", json={{}})).json(),
+                            await (await three.post("{SEARCH}", json={{}})).json(),
+                            (await asyncio.to_thread(requests.post, "{SEARCH}", json={{}})).json(),
+                            await asyncio.to_thread(by_urllib),
+                            (await asyncio.to_thread(httpx.post, "{SEARCH}", json={{}})).json(),
+                        ]
+                        assert said == [{{"n": n}}] * 6, said
+                s.called_tool("POST /search", count=18)
+
+        async def main():
+            both = asyncio.Barrier(2)
+            await asyncio.gather(agent(1, both), agent(2, both))
+
+        asyncio.run(main())
+        with session() as s:
+            s.mock("POST /search", "alone")
+            said = []
+            thread = threading.Thread(target=lambda: said.append(by_urllib()))
+            thread.start()
+            thread.join()
+            assert said == ["alone"], said
+        assert by_urllib() == {{"results": ["route"]}}
+        """,
+    )
+    sessions = {call["session"] for call in app.calls()}
+    assert len(sessions) == 4
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param('["curl", "-sSX", "POST", URL]', id="curl"),
+        pytest.param(
+            '[NODE, "-e", f"fetch({URL!r}, {{method: \'POST\'}}).then(r => r.text()).then(t => console.log(t))"]',
+            id="fetch",
+        ),
+        pytest.param('[sys.executable, "-c", f"import httpx; print(httpx.post({URL!r}).text)"]', id="python"),
+        pytest.param('[sys.executable, "-c", f"import requests; print(requests.post({URL!r}).text)"]', id="requests"),
+    ],
+)
+def test_a_child_belongs_to_the_session_of_its_environment(
+    app: Project, needs: Callable[..., str], command: str
+) -> None:
+    needs("curl")
+    said = ok(
+        app,
+        f"""
+        import subprocess, sys
+        from eve_mocks.evals import session
+
+        URL, NODE = "{SEARCH}", "{needs("node")}"
+        with session() as one, session() as two:
+            for s, n in ((one, 1), (two, 2)):
+                s.mock("POST /search", n)
+                print(subprocess.run({command}, env=s.env, capture_output=True, text=True, check=True).stdout.strip())
+                s.called_tool("POST /search", count=1)
+        """,
+    )
+    assert said.split() == ["1", "2"]
+
+
+def test_fifty_sessions_from_four_processes(app: Project) -> None:
+    app.file(
+        "worker.py",
+        f"""
+        import asyncio, sys
+        import httpx
+        from eve_mocks.evals import session
+
+        async def agent(n):
+            steps = [{{"response": [n, i]}} for i in range(10)]
+            stub = {{"id": "steps", "tool": "GET /items/{{item_id}}", "outcomes": steps}}
+            with session(stubs=[stub], seed={{"notes": {{"notes": [n]}}}}) as s:
+                s.mock("POST /search", {{"n": n}})
+                async with httpx.AsyncClient(timeout=60) as client:
+                    for i in range(5):
+                        said = (await client.post("{SEARCH}", json={{}})).json()
+                        assert said == {{"n": n}}, (said, n)
+                        said = (await client.post("https://notes.test/notes", json=i)).json()
+                        assert said == [n, *range(i + 1)], (said, n, i)
+                        said = [(await client.get("https://search.test/v1/items/y")).json() for _ in range(2)]
+                        assert said == [[n, 2 * i], [n, 2 * i + 1]], (said, n, i)
+                s.called_tool("POST /search", count=5)
+                assert len(s.calls()) == 20
+
+        async def main(first):
+            await asyncio.gather(*(agent(n) for n in range(first, 50, 4)))
+
+        asyncio.run(main(int(sys.argv[1])))
+        """,
+    )
+    ok(
+        app,
+        """
+        import subprocess, sys
+
+        for turn in range(2):
+            started = [subprocess.Popen([sys.executable, "worker.py", str(n)]) for n in range(4)]
+            assert [one.wait() for one in started] == [0] * 4
+        """,
+    )
+    counts = {session["id"]: session["calls"] for session in app.report()["sessions"]}
+    assert sorted(counts.values()) == [20] * 100
+
+
+def test_what_the_control_api_refuses_is_told(app: Project) -> None:
+    said = ok(
+        app,
+        """
+        from eve_mocks import evals
+        from eve_mocks.errors import MockError
+
+        with evals.session() as s:
+            begin = lambda: evals.session(id="a b").__enter__()
+            for what in (lambda: s.mock("POST /serch", 1), lambda: s.state("app.1"), begin):
+                try:
+                    what()
+                except MockError as error:
+                    print(error.message, "|", error.fix)
+        """,
+    )
+    assert said.splitlines() == [
+        "$.operation: 'POST /serch' names no operation of any mock | Did you mean POST /search?",
+        "the mock app.1 has no state | Seed one that has: notes.",
+        (
+            "a text of 3 characters cannot be a session's id: use up to 200 letters, digits and _.:@+=~-, beginning "
+            "with a letter, a digit or _ | Leave the id out to be given one."
+        ),
+    ]
+
+
+def test_outside_of_a_run(app: Project) -> None:
+    import subprocess
+
+    ended = subprocess.run(
+        [sys.executable, "-c", "from eve_mocks.evals import session\nwith session(): pass"],
+        env=app.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "there is no run that the session could be in" in ended.stderr
+    assert "eve-mocks run -- COMMAND" in ended.stderr
+
+
+def test_a_stub_that_no_call_used_is_a_warning(app: Project) -> None:
+    ended = run(
+        app,
+        """
+        from eve_mocks.evals import session
+
+        with session(stubs=[{"id": "idle", "tool": "POST /search", "outcome": {"response": 1}}]) as s:
+            s.mock("list_tasks", [])
+        print("went on")
+        """,
+    )
+    assert re.search(r"agent\.py:4: UnusedStub: no call used pin:app\.2:list_tasks, idle", ended.stderr), ended.stderr
+    assert ended.stdout == "went on\n"
