@@ -109,9 +109,6 @@ def target_of(raw: str, host_header: str | None, connection: Connection) -> URL:
             target = parse_url(raw)
         except BadURL as error:
             raise BadTarget(f"the request target is not a URL: {error}") from error
-    elif connection.host is None and raw.startswith("/v1/"):
-        path, _, query = raw.partition("?")
-        return dataclasses.replace(CONTROL, path=normalise_path(path), query=query)
     elif connection.host is None:
         raise NotForwarded("this is a proxy: it takes CONNECT, and requests whose target is a whole URL")
     elif raw.startswith("/") or raw == "*":

@@ -227,16 +227,11 @@ class Http1(asyncio.Protocol):
         headers = Headers(
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items()
         )
-        connection, forwarded = self._connection, False
-        if connection.host is None:
-            known = forward.unwrap(headers, self._lanes.token)
-            if known is not None:
-                connection, forwarded = known, True
-                headers = headers.without(*forward.HEADERS)
-            else:
-                connection = dataclasses.replace(connection, user=proxy_user(headers.get("proxy-authorization")))
-                headers = headers.without(*HOP_HEADERS)
+        connection, headers = self._identify(headers)
+        forwarded = connection.host is not None and self._connection.host is None
         method, raw_target = event.method.decode("ascii"), event.target.decode("ascii")
+        if connection.host is None and raw_target.startswith("/v1/") and self._lanes.control is not None:
+            raw_target, headers = f"{CONTROL.origin}{raw_target}", headers.without("host")
         if method.upper() == "CONNECT":
             self._connect(raw_target, connection, headers)
             return
@@ -265,6 +260,16 @@ class Http1(asyncio.Protocol):
             self._incoming = Incoming(request, connection, refused=refused)
             if self.conn.they_are_waiting_for_100_continue:
                 self._expect(self._incoming)
+
+    def _identify(self, headers: Headers) -> tuple[Connection, Headers]:
+        """Whose request it is and where its connection leads, and the headers without what told so."""
+        if self._connection.host is not None:
+            return self._connection, headers
+        known = forward.unwrap(headers, self._lanes.token)
+        if known is not None:
+            return known, headers.without(*forward.HEADERS)
+        user = proxy_user(headers.get("proxy-authorization"))
+        return dataclasses.replace(self._connection, user=user), headers.without(*HOP_HEADERS)
 
     def _is_for_us(self, target: URL) -> bool:
         own = self._connection.host is None and target.port == self._lanes.address[1] and is_loopback(target.host)
