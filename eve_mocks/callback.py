@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eve_mocks.outcome import Outcome
 
 _PATIENCE = 60.0
+_TOLD = 1000
 _EXAMPLE = "Write for example http://127.0.0.1:4321/call"
 
 
@@ -42,7 +43,7 @@ class Callback:
         if status == 204:
             return None
         if status != 200:
-            raise self._failed(f"answered {status}: {content[:200].decode('utf-8', 'replace')}")
+            raise self._failed(f"answered {status}: {content[:_TOLD].decode('utf-8', 'replace')}")
         return _outcome(content.decode("utf-8", "replace"), self._folder)
 
     def _failed(self, what: str) -> MockError:

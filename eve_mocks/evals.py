@@ -15,6 +15,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from eve_mocks.answering import Answering
 from eve_mocks.errors import MockError
 from eve_mocks.expectations import Action, differences, shown
 
@@ -49,18 +50,20 @@ def session(
     """
     given = {"stubs": list(stubs), "seeds": dict(seed or {}), **({} if id is None else {"id": id})}
     begun = _ask("POST", "/v1/sessions", given)
-    found = Session(begun["id"], begun["proxy"])
-    with _stamped(found.id):
-        yield found
-    found.verify()
+    with Answering() as answering:
+        found = Session(begun["id"], begun["proxy"], answering)
+        with _stamped(found.id):
+            yield found
+        found.verify()
 
 
 class Session:
     """One eval's world. Operations are named as in stubs: ``create_issue``, ``linear:create_issue``, ``GET /pages``."""
 
-    def __init__(self, id_: str, proxy: str) -> None:
+    def __init__(self, id_: str, proxy: str, answering: Answering) -> None:
         self.id = id_
         self.proxy = proxy
+        self._answering = answering
         self._path = f"/v1/sessions/{quote(id_, safe='')}"
 
     @property
@@ -79,8 +82,16 @@ class Session:
         outcome: Mapping[str, Json] | None = None,
         outcomes: Sequence[Mapping[str, Json]] | None = None,
     ) -> None:
-        """Pin what an operation answers from now on: a response, an outcome as in mock files, or a sequence of them."""
-        given: dict[str, Json] = {} if response is _MISSING else {"outcome": {"response": response}}
+        """Pin what an operation answers from now on: a response, an outcome as in mock files, or a sequence of them.
+
+        A function is given the input of each call; it returns the response, raises ``Throw`` or ``ToolError``, or
+        passes with ``NotImplemented``.
+        """
+        given: dict[str, Json] = {}
+        if callable(response):
+            given = {"callback": self._answering.url_of(response)}
+        elif response is not _MISSING:
+            given = {"outcome": {"response": response}}
         given |= {} if outcome is None else {"outcome": dict(outcome)}
         given |= {} if outcomes is None else {"outcomes": list(outcomes)}
         self._ask("PUT", "/pins", {"operation": operation, **given})
@@ -114,6 +125,7 @@ class Session:
 
         ``input`` is what the input has at least; ``status`` is ``completed`` or ``failed``.
         """
+        __tracebackhide__ = True  # pytest shows the caller
         actions = self.actions()
         named = [action for action in actions if action.is_named(name)]
         missed = {action: list(differences(action, input, status)) for action in named}
@@ -131,6 +143,7 @@ class Session:
 
     def not_called_tool(self, name: str) -> None:
         """Assert that an operation was not called."""
+        __tracebackhide__ = True  # pytest shows the caller
         actions = self.actions()
         found = [action for action in actions if action.is_named(name)]
         if found:
@@ -138,6 +151,7 @@ class Session:
 
     def tool_order(self, names: Sequence[str]) -> None:
         """Assert that operations were called in this order; others may be between them."""
+        __tracebackhide__ = True  # pytest shows the caller
         actions = self.actions()
         rest = iter(actions)
         for position, name in enumerate(names):
@@ -147,6 +161,7 @@ class Session:
 
     def no_failed_actions(self) -> None:
         """Assert that no call failed."""
+        __tracebackhide__ = True  # pytest shows the caller
         failed = [action for action in self.actions() if action.failed]
         if failed:
             raise AssertionError("\n".join([f"{len(failed)} of the calls failed", *map(_line, failed)]))

@@ -86,7 +86,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("option", ["--dir", "--live", "--fail-on-block", "--contain", "--session"])
+@pytest.mark.parametrize(
+    "option", ["--dir", "--live", "--fail-on-block", "--contain", "--session", "--stubs", "--seed", "--fail-on-unused"]
+)
 def test_every_option_of_run_is_told(option: str) -> None:
     assert f"`{option}" in (ROOT / "docs" / "runs.md").read_text()
 

@@ -331,6 +331,58 @@ def test_fifty_sessions_from_four_processes(app: Project) -> None:
     assert sorted(counts.values()) == [20] * 100
 
 
+def test_functions_answer(app: Project) -> None:
+    said = ok(
+        app,
+        f"""
+        import httpx
+        from eve_mocks import Throw
+        from eve_mocks.evals import session
+
+        def search(args):
+            match args["body"]["q"]:
+                case "pass":
+                    return NotImplemented
+                case "throw":
+                    raise Throw("slow", name="TimeoutError")
+                case q:
+                    return {{"results": [q]}}
+
+        async def item(args):
+            return args["item_id"]
+
+        with session() as s:
+            s.mock("POST /search", search)
+            s.mock("GET /items/{{item_id}}", item)
+            for q in ("x", "pass", "throw"):
+                print(httpx.post("{SEARCH}", json={{"q": q}}).text)
+            print(httpx.get("https://search.test/v1/items/i1").text)
+        """,
+    )
+    assert said.splitlines() == [
+        '{"results": ["x"]}',
+        '{"results": ["route"]}',
+        '{"error": {"name": "TimeoutError", "message": "slow"}}',
+        '"i1"',
+    ]
+
+
+def test_a_function_that_breaks_fails_the_eval_even_if_the_agent_recovers(app: Project) -> None:
+    ended = run(
+        app,
+        f"""
+        import httpx
+        from eve_mocks.evals import session
+
+        with session() as s:
+            s.mock("POST /search", lambda args: args["nothing"])
+            assert httpx.post("{SEARCH}", json={{}}).status_code == 500
+        """,
+    )
+    assert ended.returncode == 1
+    assert re.search(r"AssertionError: a stub failed: .*KeyError: 'nothing' \(.*agent\.py:5\)", ended.stderr)
+
+
 def test_what_the_control_api_refuses_is_told(app: Project) -> None:
     said = ok(
         app,
@@ -383,5 +435,5 @@ def test_a_stub_that_no_call_used_is_a_warning(app: Project) -> None:
         print("went on")
         """,
     )
-    assert re.search(r"agent\.py:4: UnusedStub: no call used pin:app\.2:list_tasks, idle", ended.stderr), ended.stderr
+    assert re.search(r"agent\.py:3: UnusedStub: no call used pin:app\.2:list_tasks, idle", ended.stderr), ended.stderr
     assert ended.stdout == "went on\n"

@@ -36,7 +36,7 @@ LAYERS = [
     {"ca"},
     {"doubts"},
     {"evals"},
-    {"callback", "actions", "expectations"},
+    {"callback", "actions", "expectations", "answering"},
     {"dispatch", "report", "calls"},
     {"router", "session", "advice", "signin", "python_file"},
     {"__init__"},  # the names that mock files import
