@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -176,6 +179,17 @@ class TestSessions:
             assert control.ask("POST", "/v1/sessions", {"id": f"s{n}", "seeds": {"notes": {"notes": [n]}}})[0] == 201
         for n in (0, 500, 999):
             assert control.call("http://notes.test/notes", "POST", "x", f"s{n}") == (200, [n, "x"])
+
+    def test_two_megabytes(self, control: Control) -> None:
+        """State may be as large as that; rules have eve's limit, and the next request is answered as before."""
+        large = "x" * 2_000_000
+        assert control.ask("PUT", "/v1/sessions/run/state/notes", {"notes": [large]}) == (204, None)
+        assert control.ask("GET", "/v1/sessions/run/state/notes") == (200, {"notes": [large]})
+        stub = {"id": "a", "tool": "pay:GET /charges", "outcome": {"response": large}}
+        status, told = control.ask("POST", "/v1/sessions", {"id": "s", "stubs": [stub]})
+        assert (status, "characters" in told["error"]["message"]) == (422, True), told["error"]
+        assert control.ask("PUT", "/v1/sessions/run/state/notes", large.encode())[0] == 400
+        assert control.call("http://pay.test/v1/charges") == (200, "route")
 
     def test_one_that_has_begun_stays_as_it_is(self, control: Control) -> None:
         control.call("http://pay.test/v1/charges", session="early")
@@ -436,6 +450,30 @@ class TestWhoMayAsk:
         found, told = control.ask(method, path)
         assert found == status
         assert message in told["error"]["message"]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+    def test_another_user_is_told_nothing(self, control: Control) -> None:
+        """It can reach the port, as anybody on the machine can; the token is in an environment that it cannot read."""
+        code = f"""
+import encodings.idna, http.client, os  # all of it now: the other user may not be able to read the library
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    open("/proc/{os.getpid()}/environ").read()
+except PermissionError:
+    print("environment: refused")
+for path in ("/v1/sessions/run/calls", "/v1/sessions/nobody/calls", "/v1/sessions"):
+    client = http.client.HTTPConnection("127.0.0.1", {control.running.port}, timeout=20)
+    client.request("GET", path)
+    answer = client.getresponse()
+    print(answer.status, answer.read().decode())
+"""
+        told = subprocess.run(
+            [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60, cwd="/"
+        ).stdout.splitlines()
+        assert told[0] == "environment: refused"
+        assert len(told) == 4
+        assert len(set(told[1:])) == 1  # whether a session is there is not told either
+        assert told[1].startswith("401 ")
 
     def test_none_of_it_is_a_call_of_the_run(self, control: Control) -> None:
         control.ask("POST", "/v1/sessions", {"id": "s"}, proxied=True)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eve_mocks import contain
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from subprocess import CompletedProcess
@@ -285,6 +287,42 @@ def test_a_child_belongs_to_the_session_of_its_environment(
         """,
     )
     assert said.split() == ["1", "2"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or isinstance(contain.probe(), contain.Reason), reason="this machine cannot contain"
+)
+def test_contained_programs_belong_to_the_session_of_their_environment(app: Project, needs: Callable[..., str]) -> None:
+    """Where no proxy is named the process itself tells the session, and it agrees with what its clients are stamped."""
+    needs("curl")
+    said = ok(
+        app,
+        f"""
+        import os, subprocess, sys
+        from eve_mocks.evals import session
+
+        CODE = "import httpx; print(httpx.post('{SEARCH}', trust_env=False, verify=False).text)"
+        KEPT = ("PATH", "CURL_CA_BUNDLE", "EVE_MOCKS_SESSION")
+
+        def said(command, env):
+            return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+        with session() as one, session() as two:
+            for s, n in ((one, 1), (two, 2)):
+                s.mock("POST /search", n)
+                bare = {{name: s.env[name] for name in KEPT}}
+                print(said(["curl", "-sSX", "POST", "{SEARCH}"], bare))
+                print(said([sys.executable, "-c", CODE], bare))
+                print(said([sys.executable, "-c", CODE], bare | {{"PYTHONPATH": s.env["PYTHONPATH"]}}))
+                s.called_tool("POST /search", count=3)
+        for url in (os.environ["EVE_MOCKS_URL"], "http://eve-mocks.invalid"):
+            token = f"authorization: Bearer {{os.environ['EVE_MOCKS_TOKEN']}}"
+            print(said(["curl", "-sS", "-H", token, f"{{url}}/v1/sessions/run/calls"], {{"PATH": os.environ["PATH"]}}))
+        """,
+        "--contain",
+        "require",
+    )
+    assert said.split() == ["1", "1", "1", "2", "2", "2", "[]", "[]"]
 
 
 def test_fifty_sessions_from_four_processes(app: Project) -> None:
