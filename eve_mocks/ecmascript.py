@@ -9,6 +9,14 @@ import functools
 
 import regress
 
+from eve_mocks.errors import MockError
+from eve_mocks.patience import matches
+
+# A pattern without a choice is one comparison at each place, and one with a single choice needs at most the square of
+# the text's length: so much is done here.
+_CHOICES = "*+?{|"
+_SHORT = 1000
+
 
 class BadPattern(ValueError):
     """The text is no regular expression of ECMAScript; the message says in which way."""
@@ -18,7 +26,7 @@ class BadPattern(ValueError):
 def compile_pattern(text: str, flags: str = "u") -> Pattern:
     """Raises ``BadPattern``."""
     try:
-        return Pattern(regress.Regex(text, flags))
+        return Pattern(text, flags)
     except regress.RegressError as error:
         raise BadPattern(str(error)) from error
     except UnicodeEncodeError as error:
@@ -28,13 +36,33 @@ def compile_pattern(text: str, flags: str = "u") -> Pattern:
 class Pattern:
     """A compiled pattern, found anywhere in a text, as ``RegExp.prototype.test`` does."""
 
-    __slots__ = ("_regex",)
+    __slots__ = ("_choices", "_flags", "_regex", "_text")
 
-    def __init__(self, regex: regress.Regex) -> None:
-        self._regex = regex
+    def __init__(self, text: str, flags: str) -> None:
+        self._regex = regress.Regex(text, flags)
+        self._text = text
+        self._flags = flags
+        self._choices = sum(map(text.count, _CHOICES))
 
     def found_in(self, text: str) -> bool:
-        try:
-            return self._regex.find(text) is not None
-        except UnicodeEncodeError:  # half a character, which the library cannot hold, is like any unknown character
-            return self._regex.find(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) is not None
+        """Raises ``MockError`` where finding out takes too long."""
+        # Half a character, which the library cannot hold, is like any unknown character.
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _is_broken(text) else text
+        if not self._choices or (self._choices == 1 and len(text) <= _SHORT):
+            return self._regex.find(whole) is not None
+        found = matches(self._text, self._flags, whole)
+        if found is None:
+            raise MockError(
+                f"the pattern {self._text[:200]!r} takes too long for a text of {len(text)} characters",
+                why="it can match the same text in very many ways, and each of them is tried before it fails",
+                fix="Let no repetition stand in another, nor two beside each other that take the same characters.",
+            )
+        return found
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from eve_mocks import patience
 from eve_mocks.ecmascript import BadPattern, compile_pattern
+from eve_mocks.errors import MockError
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,24 @@ def test_what_is_no_pattern(pattern: str) -> None:
 
 def test_without_flag_u_more_is_allowed() -> None:
     assert compile_pattern(r"^[\w-.]+\_$", "").found_in("a-b._")
+
+
+SLOW = {
+    "a repetition in another": ("^(a+)+$", "a" * 40 + "!"),
+    "two that take the same": ("^(a|a)*$", "a" * 40 + "!"),
+    "a long text": ("a+b", "a" * 300_000),
+}
+
+
+@pytest.mark.parametrize(("pattern", "text"), SLOW.values(), ids=SLOW)
+def test_what_takes_too_long_is_given_up(pattern: str, text: str) -> None:
+    compiled = compile_pattern(pattern)
+    before = time.process_time()
+    with pytest.raises(MockError, match="takes too long for a text of"):
+        compiled.found_in(text)
+    assert time.process_time() - before < patience.LIMIT  # the time was another process's
+    assert compiled.found_in("ab" if "b" in pattern else "aaaa")  # and that has a successor
+
+
+def test_a_slow_pattern_is_no_failure_where_it_is_fast() -> None:
+    assert [compile_pattern("^(a+)+$").found_in(text) for text in ("aaa", "aab", "a" * 10_000)] == [True, False, True]

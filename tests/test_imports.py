@@ -44,6 +44,7 @@ LAYERS = [
     {"outcome", "http_input", "snapshot", "stubs"},
     {"declared", "document", "data_file", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness", "ecmascript"},
+    {"patience"},
     {"paths"},
     {"hosts"},
     {

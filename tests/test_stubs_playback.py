@@ -71,6 +71,15 @@ def test_the_first_failure_is_kept() -> None:
     assert playback.verification()["error"] == "mocks/m.yaml:3: broke"
 
 
+def test_a_pattern_that_takes_too_long_is_a_broken_stub() -> None:
+    session = Sessions("run", rules(rule("slow", 1, x={"pattern": "^(a+)+$"}), rule("behind", 2))).get()
+    with pytest.raises(MockError, match="takes too long"):
+        play(session.stubs, "t", x="a" * 40 + "!")
+    assert "takes too long" in session.stubs.verification()["error"]
+    played = play(session.stubs, "t", x="b")
+    assert played == ("behind", 0)
+
+
 def test_a_session_records_10000_calls() -> None:
     playback = Playback(rules(rule("a", 1, x=True)))
     for _ in range(CALLS // 2):

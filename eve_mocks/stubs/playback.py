@@ -109,7 +109,11 @@ class Playback:
         return played
 
     def _choose(self, rules: Sequence[Rule], given: Json) -> Played | None:
-        rule = next((rule for rule in rules if rule.matches(given)), None)
+        try:
+            rule = next((rule for rule in rules if rule.matches(given)), None)
+        except MockError as error:  # a pattern that takes too long
+            self.fail(error)
+            raise
         if rule is None:
             return None
         used = self._used = {} if self._used is None else self._used

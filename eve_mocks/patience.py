@@ -1,0 +1,79 @@
+"""Matches regular expressions in a process of their own, which a limit of processor time ends.
+
+The library holds the interpreter's lock while it searches and knows no limit, and some patterns take ages for a short
+text. Meanwhile no other call of a run would be answered.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+
+LIMIT = 0.25
+"""Seconds of processor time for one text."""
+
+# ITIMER_PROF counts processor time, so a busy machine makes no match too slow; its signal ends the process.
+_WORK = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+import functools, regress, signal
+regex = functools.lru_cache(1024)(regress.Regex)
+for line in sys.stdin.buffer:
+    pattern, flags, text = json.loads(line)
+    found = regex(pattern, flags)
+    signal.setitimer(signal.ITIMER_PROF, float(sys.argv[2]))
+    found = found.find(text) is not None
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    print(int(found), flush=True)
+"""
+
+_lock = threading.Lock()
+_worker: subprocess.Popen[bytes] | None = None
+
+
+def matches(pattern: str, flags: str, text: str) -> bool | None:
+    """Whether a valid pattern is found in a text; None where that takes longer than ``LIMIT``."""
+    global _worker  # noqa: PLW0603 - one process for all patterns
+    with _lock:
+        if _worker is None:
+            _worker = _start()
+        asked, answers = _pipes(_worker)
+        try:
+            asked.write(json.dumps([pattern, flags, text]).encode() + b"\n")
+            asked.flush()
+            answer = answers.readline()
+        except BrokenPipeError:
+            answer = b""
+        if answer:
+            return answer == b"1\n"
+        ended, _worker = _worker, None
+        answers.close()
+        with_signal = ended.wait()
+    if with_signal != -_too_slow():
+        raise RuntimeError(f"the process that matches patterns ended with {with_signal}")
+    return None
+
+
+def _start() -> subprocess.Popen[bytes]:
+    import subprocess
+
+    command = [sys.executable, "-I", "-S", "-c", _WORK, json.dumps(sys.path), str(LIMIT)]
+    return subprocess.Popen(  # noqa: S603 - our own
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+
+
+def _pipes(worker: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert worker.stdin is not None and worker.stdout is not None  # noqa: S101, PT018 - see _start
+    return worker.stdin, worker.stdout
+
+
+def _too_slow() -> int:
+    import signal
+
+    return signal.SIGPROF
