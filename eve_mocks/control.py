@@ -5,6 +5,7 @@ JSON over HTTP with a bearer token. It does no I/O of its own, so that the proxy
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -21,6 +22,7 @@ from eve_mocks.stubs.rules import NO_RULES, read_for, read_pin
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from eve_mocks.calls import CallLog
     from eve_mocks.dispatch import Dispatcher
@@ -156,12 +158,12 @@ class ControlApi:
 
     async def _state(self, asked: Asked) -> Json:
         mock = with_state(asked.rest[0], self._mocks)
-        async with asked.session.turn(mock.name):
+        async with _turn(asked.session, mock):
             return asked.session.state(mock.name, mock.seed)
 
     async def _set_state(self, asked: Asked) -> None:
         mock = with_state(asked.rest[0], self._mocks)
-        async with asked.session.turn(mock.name):
+        async with _turn(asked.session, mock):
             asked.session.set_state(mock.name, asked.document.value)
 
     async def _calls(self, asked: Asked) -> Json:
@@ -169,6 +171,11 @@ class ControlApi:
 
     async def _verification(self, asked: Asked) -> Json:
         return asked.session.stubs.verification()
+
+
+def _turn(session: Session, mock: Mock) -> AbstractAsyncContextManager[object]:
+    """What the state is used under: no call of the mock changes it, but for the function that such a call waits for."""
+    return contextlib.nullcontext() if mock.name in session.stubs.asking else session.turn(mock.name)
 
 
 def _check_method(request: Request, methods: list[str]) -> None:

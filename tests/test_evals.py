@@ -405,6 +405,24 @@ def test_functions_answer(app: Project) -> None:
     ]
 
 
+def test_a_function_uses_the_state_of_the_mock_that_waits_for_it(app: Project) -> None:
+    said = ok(
+        app,
+        """
+        import httpx
+        from eve_mocks.evals import session
+
+        with session() as s:
+            def twice(args):
+                s.seed("notes", {"notes": s.state("notes")["notes"] + [args["body"]] * 2})
+                return "added"
+            s.mock("POST /notes", twice)
+            print(httpx.post("https://notes.test/notes", json="n").json(), s.state("notes"))
+        """,
+    )
+    assert said == "added {'notes': ['n', 'n']}\n"
+
+
 def test_a_function_that_breaks_fails_the_eval_even_if_the_agent_recovers(app: Project) -> None:
     ended = run(
         app,

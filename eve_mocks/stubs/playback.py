@@ -44,14 +44,15 @@ class Playback:
     """``front`` are lists of rules that come before a mock's own, in their order; they stay as they are.
 
     A pin comes before all of them, one for each operation. ``error`` is the first failure of a stub. It stays, so that
-    an eval fails even if its agent recovered.
+    an eval fails even if its agent recovered. ``asking`` names the mocks that wait for a callback.
     """
 
-    __slots__ = ("_calls", "_front", "_pins", "_used", "error")
+    __slots__ = ("_calls", "_front", "_pins", "_used", "asking", "error")
 
     def __init__(self, *front: Rules) -> None:
         self._front = tuple(rules for rules in front if rules)
         self._pins: dict[Target, Rule] | None = None
+        self.asking: set[str] = set()
         self.error: str | None = None
         self._calls = 0
         # By origin and id rather than by rule: a file that is loaded again goes on where it was.
@@ -97,11 +98,14 @@ class Playback:
         """As ``play``, and asks the callbacks of pins. Raises ``MockError``, also where such a one fails."""
         played = self.play(rules, given)
         while played is not None and played.rule.ask is not None:
+            self.asking.add(played.rule.target.mock)
             try:
                 outcome = await played.rule.ask(given)
             except MockError as error:
                 self.fail(error)
                 raise
+            finally:
+                self.asking.discard(played.rule.target.mock)
             if outcome is not None:
                 return played._replace(outcome=outcome)
             rules = rules[rules.index(played.rule) + 1 :]
