@@ -28,7 +28,7 @@ from eve_mocks.model import (
     Response,
 )
 from eve_mocks.router import Router
-from eve_mocks.session import BadSession, Session, Sessions
+from eve_mocks.session import BadSession, Session, Sessions, gateway_session
 from eve_mocks.signin import SignIn, is_sign_in, may_be_sign_in
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Dispatcher:
         exchange.finish(status=None)
 
     def _session(self, request: Request, user: str | None) -> Session:
-        return self.sessions.get(request.headers.get(SESSION_HEADER) or user or None)
+        return self.sessions.get(request.headers.get(SESSION_HEADER) or user or gateway_session(request))
 
     def _block_as_expected(self, exchange: Exchange, passage: Passage) -> None:
         exchange.note(expected=True)

@@ -7,13 +7,14 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from eve_mocks.model import BadRequest
 from eve_mocks.stubs.playback import Playback
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-    from eve_mocks.model import Json
+    from eve_mocks.model import Json, Request
     from eve_mocks.stubs.rules import Rules
 
 # An id comes from a header or a user name and is shown in reports: printable, short, and never a path.
@@ -36,6 +37,17 @@ def session_id(text: str) -> str:
             "beginning with a letter, a digit or _"
         )
     return text
+
+
+def gateway_session(request: Request) -> str | None:
+    """The session that eve names to the AI Gateway: ``providerOptions.gateway.sessionId``; None for any other call."""
+    if "ai-gateway-protocol-version" not in request.headers:
+        return None
+    try:
+        found = request.json()["providerOptions"]["gateway"]["sessionId"]
+        return session_id(found)
+    except (BadRequest, BadSession, LookupError, TypeError):
+        return None
 
 
 class SessionExists(ValueError):

@@ -217,6 +217,32 @@ def test_whose_call_it_is(sent: dict[str, str], user: str | None, session: str) 
     assert Dispatched().ask("https://shop.test/a", headers=sent, user=user)[1].session == session
 
 
+GATEWAY = {"ai-gateway-protocol-version": "0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "body", "session"),
+    [
+        (GATEWAY, b'{"providerOptions": {"gateway": {"sessionId": "s1"}}}', "s1"),
+        (
+            {**GATEWAY, "x-eve-mocks-session": "header"},
+            b'{"providerOptions": {"gateway": {"sessionId": "s1"}}}',
+            "header",
+        ),
+        ({}, b'{"providerOptions": {"gateway": {"sessionId": "s1"}}}', "run"),
+        (GATEWAY, b'{"providerOptions": {"gateway": {"sessionId": "not an id"}}}', "run"),
+        (GATEWAY, b'{"providerOptions": {"gateway": {"sessionId": 1}}}', "run"),
+        (GATEWAY, b'{"providerOptions": []}', "run"),
+        (GATEWAY, b"[]", "run"),
+        (GATEWAY, b"{", "run"),
+        (GATEWAY, b"", "run"),
+    ],
+)
+def test_whose_call_it_is_to_the_gateway(sent: dict[str, str], body: bytes, session: str) -> None:
+    call = Dispatched().ask("https://shop.test/a", method="POST", headers=sent, body=body)[1]
+    assert call.session == session
+
+
 @pytest.mark.parametrize("text", ["a b", "a\nb", "x" * 10_000, "../.."])
 def test_a_session_that_cannot_be_is_refused(text: str) -> None:
     response, call = Dispatched().ask("https://shop.test/a", headers={"x-eve-mocks-session": text})
