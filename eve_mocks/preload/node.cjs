@@ -250,4 +250,7 @@ watchRequests();
 if (process.env.EVE_MOCKS_PROXY && !process.versions.bun && RELEASE >= 12) {
   var proxy = new URL(process.env.EVE_MOCKS_PROXY);
   patchSockets(proxy, authorizationFor(proxy));
+  if (RELEASE >= 18) {
+    require('./sessions.cjs')();
+  }
 }
