@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eve_mocks import beginning, ca, child, environment, run_folder, trust, wgetrc
@@ -23,7 +24,6 @@ from eve_mocks.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from eve_mocks.containment import Choice
     from eve_mocks.load import Mocks
@@ -74,6 +74,7 @@ def run(plan: Plan) -> int:
             run=folder.path.name,
             wgetrc=_wgetrc(folder, trusted, given),
         )
+        package = _npm_package(Path())
         try:
             containment.prepare(proxy, Router(mocks.mocks, mocks.passages))
             with child.started(plan.command, command_environment, containment.launch) as command:
@@ -95,7 +96,7 @@ def run(plan: Plan) -> int:
     return account.end(
         tally,
         failure,
-        [*untrusted, *mocks.problems],
+        [*package, *untrusted, *mocks.problems],
         child_exit=child_exit,
         duration=time.monotonic() - clock,
         fail_on_block=plan.fail_on_block,
@@ -108,6 +109,15 @@ def _load(plan: Plan) -> Mocks:
     """The mocks, loaded in a thread that takes no signal from here on: a mock may leave threads of its own behind."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     return load(plan.folder, shown=plan.shown)
+
+
+def _npm_package(project: Path) -> list[Problem]:
+    """What evals of the project import, in its place, and what was wrong with that."""
+    if not (project / "evals").is_dir():
+        return []
+    from eve_mocks import npm_package
+
+    return list(filter(None, [npm_package.ensure(project)]))
 
 
 def _check_limits() -> None:

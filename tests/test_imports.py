@@ -31,7 +31,7 @@ LAYERS = [
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"run_folder"},
     {"program"},
-    {"load", "beginning", "connections", "environment", "wgetrc"},
+    {"load", "beginning", "connections", "environment", "wgetrc", "npm_package"},
     {"trust"},
     {"ca"},
     {"doubts"},

@@ -1,0 +1,3 @@
+import { defineEvalConfig } from 'eve/evals';
+
+export default defineEvalConfig({});
