@@ -68,3 +68,41 @@ def test_an_unknown_operation_fails_the_eval(evaluate: Callable[..., CompletedPr
     assert re.search(
         r"'list_task' names no operation.*Did you mean list_tasks\?", ended.stdout + ended.stderr, re.DOTALL
     )
+
+
+# After these lines of an eval; nothing for what is right.
+TYPES = {
+    "an operation that is no text": ("mock(t, 1, {});", "TS2769"),
+    "the state of an eval": ("await getState(t, 'notes');", "TS2345"),
+    "an outcome without an answer": ("mock(t, 'list_tasks', outcome());", "TS2555"),
+    "a function that answers nothing": ("mock(t, 'list_tasks', () => {});", "TS2769"),
+    "what is no JSON": ("seed(t, 'notes', { at: new Date() });", "TS2769"),
+    "a function": ("mock(t, 'list_tasks', async ({ q }) => (q === 'x' ? pass : { tasks: [q] }));", None),
+    "a session": (
+        "await mock(await t.session(), 'list_tasks', outcome({ status: 500 }, { throw: { message: 'x' } }));",
+        None,
+    ),
+}
+
+
+def test_the_types(app: Project, needs: Callable[..., str]) -> None:
+    """As the compiler sees them in an app of eve, with the package in its place."""
+    needs("npm:typescript")
+    lines = "\n".join(code for code, _ in TYPES.values())
+    app.file(
+        "evals/types.eval.ts",
+        f"""
+        import {{ defineEval }} from 'eve/evals';
+        import {{ getState, mock, outcome, pass, seed }} from 'eve-mocks/evals';
+        export default defineEval({{
+        async test(t) {{
+{lines}
+        }} }});
+        """,
+    )
+    tsc = [needs("node"), "node_modules/typescript/bin/tsc", "--project", "."]
+    said = app.eve_mocks("run", "--", *tsc, timeout=120).stdout
+    found = dict(re.findall(r"^evals/types\.eval\.ts\((\d+),\d+\): error (TS\d+)", said, re.MULTILINE))
+    first = 1 + (app.root / "evals/types.eval.ts").read_text().split("\n").index(next(iter(TYPES.values()))[0])
+    assert found == {str(first + place): code for place, (_, code) in enumerate(TYPES.values()) if code}, said
+    assert set(re.findall(r"^(evals/.*?)\(", said, re.MULTILINE)) == {"evals/types.eval.ts"}

@@ -9,7 +9,12 @@ USAGE = {
     "inputTokens": {"total": 1, "noCache": 1, "cacheRead": 0, "cacheWrite": 0},
     "outputTokens": {"total": 1, "text": 1, "reasoning": 0},
 }
-PROVIDER = {"provider": "openai", "providerModelId": "gpt-5.5", "contextWindowTokens": 400000, "maxOutputTokens": 128000}
+PROVIDER = {
+    "provider": "openai",
+    "providerModelId": "gpt-5.5",
+    "contextWindowTokens": 400000,
+    "maxOutputTokens": 128000,
+}
 
 
 @gateway.get("/v1/models/catalog")
