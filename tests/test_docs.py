@@ -1,6 +1,6 @@
 """Every example in the documentation does what it says.
 
-A page is one project: its YAML and Python blocks that begin with ``# mocks/…`` or another file's name are written, and
+A page is one project: its blocks that begin with ``# mocks/…`` or another file's name are written, and
 its console blocks are run in order. In what a command is to print, ``…`` stands for any text in a line, and alone for
 any lines.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"# ([\w./-]+\.(?:yaml|py))\n")
+FILE = re.compile(r"(?:#|//) ([\w./-]+\.(?:yaml|py|mjs|ts))\n")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 # What they take from a clone, the tests of the scripts run.
 SCRIPTS = {"scripts/setup", "scripts/demo"}
@@ -53,9 +53,10 @@ class Step:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples(page: Path, project: Project, needs: Callable[..., str]) -> None:
     needs("curl")
-    path = os.pathsep.join([str(Path(sys.executable).parent), project.environment["PATH"]])
+    folders = [Path(sys.executable).parent, Path(needs("node")).parent]
+    path = os.pathsep.join([*map(str, folders), project.environment["PATH"]])
     for language, block in FENCE.findall(page.read_text()):
-        if language in ("yaml", "python"):
+        if language in ("yaml", "python", "javascript", "typescript"):
             if found := FILE.match(block):
                 project.file(found[1], block)
             else:

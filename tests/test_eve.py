@@ -62,6 +62,20 @@ def test_what_is_pinned_later_is_in_place_before_the_next_turn(evaluate: Callabl
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.fixture
+def documented(app: Project) -> None:
+    """The example of the documentation as one of the evals."""
+    page = (APP.parent.parent / "docs" / "evals.md").read_text()
+    (example,) = re.findall(r"^```typescript\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    app.file("evals/documented.eval.ts", example)
+
+
+@pytest.mark.usefixtures("documented")
+def test_the_example_of_the_documentation(evaluate: Callable[..., CompletedProcess[str]]) -> None:
+    ended = evaluate("documented")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_an_unknown_operation_fails_the_eval(evaluate: Callable[..., CompletedProcess[str]]) -> None:
     ended = evaluate("unknown")
     assert ended.returncode == 1
@@ -85,6 +99,7 @@ TYPES = {
 }
 
 
+@pytest.mark.usefixtures("documented")
 def test_the_types(app: Project, needs: Callable[..., str]) -> None:
     """As the compiler sees them in an app of eve, with the package in its place."""
     needs("npm:typescript")
