@@ -20,7 +20,7 @@ from eve_mocks.python_file import Declarations
 from eve_mocks.router import Router
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from eve_mocks.document import Document
@@ -44,13 +44,16 @@ class Mocks:
     problems: tuple[Problem, ...] = ()
 
 
-def load(path: Path, *, shown: str | None = None) -> Mocks:
-    """Load a folder; a missing one is empty. Raises ``MockError`` only where the folder itself cannot be read."""
+def load(path: Path, *, shown: str | None = None, also: Iterable[Path] = ()) -> Mocks:
+    """Load a folder, and files from elsewhere; a missing folder is empty.
+
+    Raises ``MockError`` only where the folder itself cannot be read.
+    """
     folder = Folder.at(path, shown)
     found = Mocks(folder=folder.path)
     declarations = Declarations(folder)
     stems: dict[str, Path] = {}
-    for file in _files(folder):
+    for file in (*_files(folder), *also):
         if file.suffix not in SUFFIXES or (file.exists() and not file.is_file()):
             found.ignored.append(file.name)
             continue

@@ -11,12 +11,14 @@ import re
 import secrets
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eve_mocks import evals
 from eve_mocks.advice import Suggestion
+from eve_mocks.declared import Declared
 from eve_mocks.errors import MockError
 
 if TYPE_CHECKING:
@@ -43,11 +45,22 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     program = [sys.argv[0]] if Path(sys.argv[0]).name != "__main__.py" else ["-m", "pytest"]
     command = [sys.executable, *program, *config.invocation_params.args]
     try:
-        return run(Plan(command=command, folder=Path(_FOLDER).absolute(), shown=_FOLDER))
+        return run(Plan(command=command, folder=Path(_FOLDER).absolute(), shown=_FOLDER, also=_with_mocks(config)))
     except MockError as error:
         raise pytest.UsageError(str(error)) from error
     except ExceptionGroup as mistakes:
         raise pytest.UsageError(*map(str, mistakes.exceptions)) from mistakes
+
+
+def _with_mocks(config: pytest.Config) -> list[Path]:
+    """Those conftest.py files that declare mocks."""
+    modules = (plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))
+    files = [Path(module.__file__) for module in modules if module.__file__ and _declares(module)]
+    return sorted(file for file in files if file.name == "conftest.py")
+
+
+def _declares(module: ModuleType) -> bool:
+    return any(isinstance(value, Declared) for value in vars(module).values())
 
 
 def _in_a_run() -> bool:

@@ -64,7 +64,7 @@ def _run(file: Path, folder: Folder) -> types.ModuleType:
     module.__file__ = str(file)
     sys.modules[module.__name__] = module  # dataclasses and pickle look for a class's module there
     with (
-        _apart(folder),
+        _apart(folder.path, file.parent),
         telling(
             folder.show(file),
             folder,
@@ -80,13 +80,13 @@ def _run(file: Path, folder: Folder) -> types.ModuleType:
 
 
 @contextlib.contextmanager
-def _apart(folder: Folder) -> Iterator[None]:
-    """What a mock file does while it loads touches neither the command's streams nor the folder.
+def _apart(*folders: Path) -> Iterator[None]:
+    """What a mock file does as it loads touches neither the command's streams nor the folders, which it imports from.
 
     stdout belongs to the command, and so does stdin: ``input()`` in a mock is an error.
     """
-    if str(folder.path) not in sys.path:  # stays: a handler may import later
-        sys.path.append(str(folder.path))
+    # They stay: a handler may import later.
+    sys.path += [str(folder) for folder in dict.fromkeys(folders) if str(folder) not in sys.path]
     before = sys.stdin, sys.dont_write_bytecode
     sys.stdin, sys.dont_write_bytecode = None, True
     try:

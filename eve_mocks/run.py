@@ -40,6 +40,8 @@ class Plan:
     command: Sequence[str]
     folder: Path
     shown: str = "mocks"
+    also: Sequence[Path] = ()
+    """Files of mocks that are not in the folder."""
     fail_on_block: FailOnBlock = "unexpected"
     contain: Choice = "auto"
     session: str = "run"
@@ -108,7 +110,7 @@ def run(plan: Plan) -> int:
 def _load(plan: Plan) -> Mocks:
     """The mocks, loaded in a thread that takes no signal from here on: a mock may leave threads of its own behind."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    return load(plan.folder, shown=plan.shown)
+    return load(plan.folder, shown=plan.shown, also=plan.also)
 
 
 def _npm_package(project: Path) -> list[Problem]:
@@ -180,6 +182,7 @@ def _settings(
     return {
         "folder": str(plan.folder),
         "folderName": plan.shown,
+        "also": [str(file) for file in plan.also],
         "log": str(folder.log),
         "session": plan.session,
         "stubs": list(plan.stubs),

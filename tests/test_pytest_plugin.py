@@ -156,3 +156,46 @@ def test_mocks_that_are_wrong(suite: Project) -> None:
     assert ended.returncode == 4
     assert "mocks/bad.yaml:3: unknown key 'route'" in ended.stderr
     assert "Did you mean routes?" in ended.stderr
+
+
+CONFTEST = """
+    import pytest
+    from helpers import REPLY
+    from eve_mocks import http_mock
+
+    weather = http_mock("https://weather.example.com/", state={"asked": 0})
+
+    @weather.get("/today")
+    def today(state):
+        state["asked"] += 1
+        return {**REPLY, "asked": state["asked"]}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_conftest_adds_mocks(suite: Project, options: tuple[str, ...]) -> None:
+    suite.file("conftest.py", CONFTEST)
+    suite.file("helpers.py", "REPLY = {'sky': 'blue'}\n")
+    suite.file(
+        "test_weather.py",
+        """
+        import httpx, pytest
+
+        @pytest.mark.parametrize("number", range(4))
+        def test_it(mock_session, number):
+            answer = httpx.get("https://weather.example.com/today").json()
+            assert answer == {"sky": "blue", "asked": 1}
+            assert mock_session.state("conftest") == {"asked": 1}
+        """,
+    )
+    ended = run_pytest(suite, "--eve-mocks", *options, "test_weather.py")
+    assert "4 passed" in ended.stdout, ended.stdout + ended.stderr
+
+
+def test_a_mistake_in_the_mock_of_a_conftest(suite: Project) -> None:
+    suite.file("helpers.py", "REPLY = {}\n")
+    file = suite.file("conftest.py", CONFTEST.replace("def today(state)", "def today(stat)"))
+    ended = run_pytest(suite, "--eve-mocks", "test_plain.py")
+    assert ended.returncode == 4
+    assert f"{file}:" in ended.stderr
+    assert "Did you mean state?" in ended.stderr

@@ -56,6 +56,7 @@ class Settings:
 
     folder: Path
     folder_name: str
+    also: list[Path]
     log: Path | None
     session: str
     control_token: str
@@ -72,6 +73,7 @@ class Settings:
         return cls(
             folder=Path(given["folder"]),
             folder_name=given["folderName"],
+            also=[Path(file) for file in given.get("also", [])],
             log=Path(given["log"]) if given.get("log") else None,
             session=given["session"],
             control_token=given["controlToken"],
@@ -105,8 +107,8 @@ async def serve(
     """Serve until the wrapper says ``finish``. Raises ``MockError`` where the mocks are wrong."""
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path  # for programs that a mock starts; it was not there for us
-    stamp = stamp_of(settings.folder)
-    mocks = load(settings.folder, shown=settings.folder_name)
+    stamp = stamp_of(settings.folder, settings.also)
+    mocks = load(settings.folder, shown=settings.folder_name, also=settings.also)
     if mocks.errors:
         raise mocks.errors[0]
     stubs, seeds = beginning.read(settings.stubs, settings.seeds, mocks.mocks)
@@ -125,7 +127,7 @@ async def serve(
             control.send({"serverFirst": router.urls(SERVER_FIRST)})
 
     # From here on, since an edit may follow ``ready`` at once.
-    reloading = Reloading(settings.folder, settings.folder_name, dispatcher, stamp, tell)
+    reloading = Reloading(settings.folder, settings.folder_name, dispatcher, stamp, tell, also=settings.also)
     tell(dispatcher.router)  # the wrapper has loaded the mocks too, but before an edit that may have been made since
     token = secrets.token_urlsafe(32)
     carrier = Carrier(dispatcher, settings.upstreams, address=sock.getsockname()[:2], token=token)

@@ -11,7 +11,7 @@ from eve_mocks.load import load
 from eve_mocks.router import Router
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from eve_mocks.dispatch import Dispatcher
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _PERIOD = 0.25
 _MAX_PROBLEMS = 20
 
-# Of each file: its name, when it was written, and its size.
+# Of each file: its path, when it was written, and its size.
 type Stamp = frozenset[tuple[str, int, int]]
 
 
-def stamp_of(folder: Path) -> Stamp | None:
-    """What an edit changes; None where the folder is gone: that is no edit."""
+def stamp_of(folder: Path, also: Iterable[Path] = ()) -> Stamp | None:
+    """What an edit changes; None where the folder, or another file of mocks, is gone: that is no edit."""
     try:
-        files = [entry for entry in folder.iterdir() if entry.suffix in SUFFIXES]
-        stats = [(file.name, file.stat()) for file in files]
+        files = [entry for entry in folder.iterdir() if entry.suffix in SUFFIXES] if folder.exists() or not also else []
+        stats = [(str(file), file.stat()) for file in (*files, *also)]
     except OSError:
         return None
     return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
@@ -47,10 +47,13 @@ class Reloading:
         dispatcher: Dispatcher,
         loaded: Stamp | None,
         taken: Callable[[Router], object] = lambda _: None,
+        *,
+        also: Sequence[Path] = (),
     ) -> None:
         self.problems: list[dict[str, str]] = []
         self._folder = folder
         self._shown = shown
+        self._also = also
         self._dispatcher = dispatcher
         self._taken = taken
         self._loaded = self._seen = loaded
@@ -59,7 +62,7 @@ class Reloading:
         """Look again and again. An edit is taken once nothing changed for a while, so that it is whole."""
         while True:
             await asyncio.sleep(_PERIOD)
-            stamp = stamp_of(self._folder)
+            stamp = stamp_of(self._folder, self._also)
             settled, self._seen = stamp == self._seen, stamp
             if stamp is not None and settled and stamp != self._loaded:
                 self._loaded = stamp
@@ -67,7 +70,7 @@ class Reloading:
 
     def _load(self) -> None:
         try:
-            mocks = load(self._folder, shown=self._shown)
+            mocks = load(self._folder, shown=self._shown, also=self._also)
             if mocks.errors:
                 raise mocks.errors[0]
             self._dispatcher.router = router = Router(mocks.mocks, mocks.passages)
