@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eve_mocks.document import Document
 from eve_mocks.errors import MockError
 from eve_mocks.json_text import read_json
+from eve_mocks.match import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def _read(file: Path, shown: str) -> str:
         raise MockError(
             f"{shown} cannot be read: {error.strerror}",
             why="it is read before the command starts",
-            fix="Make it readable, or move it away.",
+            fix=_nearest(file) if isinstance(error, FileNotFoundError) else "Make it readable, or move it away.",
             file=shown,
         ) from error
     except UnicodeDecodeError as error:
@@ -46,3 +47,11 @@ def _read(file: Path, shown: str) -> str:
             file=shown,
             line=data.count(b"\n", 0, error.start) + 1,
         ) from error
+
+
+def _nearest(file: Path) -> str:
+    try:
+        near = nearest(file.name, [entry.name for entry in file.parent.iterdir()])
+    except OSError:
+        return f"Make the folder {file.parent}, or name another file."
+    return f"Did you mean {file.with_name(near)}?" if near else "Write it, or name another file."
