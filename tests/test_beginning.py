@@ -131,8 +131,12 @@ def test_each_session_has_its_own_copy_of_a_seed(stubbed: Project) -> None:
 @pytest.mark.parametrize(
     ("options", "message", "fix"),
     [
-        pytest.param(["--stubs", "none.yaml"], "none.yaml cannot be read", "Write it, or name another file", id="no file"),
-        pytest.param(["--stubs", "evals/note.json"], "note.json cannot be read", "Did you mean evals/notes.json?", id="a typo"),
+        pytest.param(
+            ["--stubs", "none.yaml"], "none.yaml cannot be read", "Write it, or name another file", id="no file"
+        ),
+        pytest.param(
+            ["--stubs", "evals/note.json"], "note.json cannot be read", "Did you mean evals/notes.json?", id="a typo"
+        ),
         pytest.param(["--stubs", "bad.yaml"], 'bad.yaml:3: stub "b": $[1]', "Did you mean GET /charges", id="a rule"),
         pytest.param(["--stubs", "mocks/pay.yaml"], "pay.yaml:1: $ is not a list of stubs", "[{id", id="not a list"),
         pytest.param(["--seed", "notes"], "--seed notes is not NAME=FILE", "--seed linear=", id="no file named"),

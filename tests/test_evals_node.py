@@ -209,6 +209,25 @@ def test_whose_call_it_is(
     assert said == [["a", "b", "c"]]
 
 
+def test_a_subagent_calls_for_the_root_session(node: Callable[..., list[object]], app: Project) -> None:
+    """As eve keeps it, in a store that is made after the program has begun."""
+    node(
+        """
+        import { AsyncLocalStorage } from 'node:async_hooks';
+        const storage = globalThis[Symbol.for('eve.context-storage')] = new AsyncLocalStorage();
+        const inside = (values, work) => storage.run({ get: ({ name }) => values[name] }, work);
+        await inside({ 'eve.sessionId': 'root' }, () => search('x'));
+        await inside({ 'eve.sessionId': 'child', 'eve.parentSession': { rootSessionId: 'root' } }, () => search('x'));
+        await inside({}, () => search('x'));
+        """
+    )
+    assert [(call["session"], call.get("agent")) for call in app.calls()] == [
+        ("root", None),
+        ("root", "child"),
+        ("run", None),
+    ]
+
+
 def test_it_can_be_required(node: Callable[..., list[object]]) -> None:
     assert node(
         """
