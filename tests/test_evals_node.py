@@ -98,12 +98,14 @@ def test_what_a_function_may_answer(node: Callable[..., list[object]]) -> None:
 def test_a_function_that_breaks_is_told(app: Project, needs: Callable[..., str], body: str) -> None:
     app.file(
         "agent.mjs",
-        f"{PRELUDE}await session({{}}, async (s) => {{ await mock(s, 'POST /search', () => {{ {body} }}); "
-        "console.log((await post(`${SEARCH}/search`, {})).status); });",
+        f"{PRELUDE}await told(() => session({{}}, async (s) => {{ await mock(s, 'POST /search', () => {{ {body} }}); "
+        "console.log((await post(`${SEARCH}/search`, {})).status); }));",
     )
     ended = app.eve_mocks("run", "--", needs("node"), "agent.mjs", timeout=60)
     assert ended.returncode == 1
-    assert ended.stdout == "500\n"
+    status, failed = ended.stdout.splitlines()
+    assert (status, failed[:15]) == ("500", "a stub failed: ")
+    assert ("RangeError: out of it" in failed) or ("return null, or pass" in failed)
     assert ("RangeError: out of it" in ended.stderr) or ("return null, or pass" in ended.stderr)
 
 

@@ -44,11 +44,16 @@ export async function getCalls(target) {
   return ask('GET', idOf(target), '/calls');
 }
 
-/** A session for programs that are no eval of eve: what `work` calls belongs to it. */
+/** A session for programs that are no eval of eve: what `work` calls belongs to it. A stub that failed fails it. */
 export async function session(options, work) {
   const begun = await ask('POST', null, '', options);
   const current = (globalThis[CURRENT] ??= new AsyncLocalStorage());
-  return current.run(begun.id, work, { sessionId: begun.id });
+  const result = await current.run(begun.id, work, { sessionId: begun.id });
+  const { error } = await ask('GET', begun.id, '/stubs');
+  if (error) {
+    throw new Error(`a stub failed: ${error}`);
+  }
+  return result;
 }
 
 // What is arranged for a session, now or before its next turn.
