@@ -1,5 +1,6 @@
 """A WebSocket by websockets to serve_websocket.py, given as HOST:PORT; prints what was said as JSON."""
 
+import faulthandler
 import json
 import sys
 
@@ -44,5 +45,6 @@ def left(url):
         return ended(socket)
 
 
+faulthandler.dump_traceback_later(90, exit=True)  # should it hang, where
 for call in (client_first, server_first, pinged, left):
     print(json.dumps({call.__name__: call(f"wss://{sys.argv[1]}")}), flush=True)
