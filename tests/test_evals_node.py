@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conftest import Project
 
 PRELUDE = """
+import http from 'node:http';
 import https from 'node:https';
 import { getCalls, getState, mock, outcome, pass, seed, session } from 'eve-mocks/evals';
 const SEARCH = 'https://search.test/v1';
@@ -26,6 +27,12 @@ const post = async (url, body, how = {}) => {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body), ...how });
 };
 const search = async (q, how) => (await post(`${SEARCH}/search`, { q }, how)).json();
+const get = (url) => new Promise((resolve, reject) => {
+  const asked = (url.startsWith('https:') ? https : http).get(url, (answer) => {
+    answer.setEncoding('utf8').on('data', resolve);
+  });
+  asked.on('error', reject);
+});
 const show = (value) => console.log(JSON.stringify(value));
 const told = async (work) => { try { await work(); } catch (error) { console.log(error.message); } };
 """
@@ -56,9 +63,6 @@ def node(app: Project, needs: Callable[..., str]) -> Callable[..., list[object]]
 def test_sessions_side_by_side_do_not_mix(node: Callable[..., list[object]], app: Project, contain: str) -> None:
     said = node(
         """
-        const get = (url) => new Promise((resolve, reject) => {
-          https.get(url, (answer) => answer.setEncoding('utf8').on('data', resolve)).on('error', reject);
-        });
         const one = (name) => session({ seeds: { notes: { notes: [name] } } }, async (s) => {
           await mock(s, 'POST /search', ({ body }) => ({ results: [name, body.q] }));
           await mock(s, 'GET /items/{item_id}', outcome({ response: name }, { response: `${name} again` }));
@@ -209,6 +213,38 @@ def test_whose_call_it_is(
         contain=contain,
     )
     assert said == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("contain", ["auto", "off"])
+def test_a_server_on_this_machine_is_asked_as_ever(node: Callable[..., list[object]], contain: str) -> None:
+    assert node(
+        """
+        const server = http.createServer((request, response) => response.end(JSON.stringify(request.headers)));
+        await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+        const url = `http://127.0.0.1:${server.address().port}/`;
+        await session({}, async () => {
+          for (const headers of [await (await fetch(url)).json(), JSON.parse(await get(url))]) {
+            show(Object.keys(headers).filter((name) => name.startsWith('x-')));
+          }
+        });
+        server.close();
+        """,
+        contain=contain,
+    ) == [[], []]
+
+
+@pytest.mark.parametrize("contain", ["auto", "off"])
+def test_plain_http(node: Callable[..., list[object]], app: Project, contain: str) -> None:
+    app.file("mocks/plain.yaml", "kind: http\nurl: http://plain.test/\nroutes: {/: {GET: {response: route}}}\n")
+    assert node(
+        """
+        await session({}, async (s) => {
+          await mock(s, 'plain:GET /', 'pinned');
+          show([await (await fetch('http://plain.test/')).json(), JSON.parse(await get('http://plain.test/'))]);
+        });
+        """,
+        contain=contain,
+    ) == [["pinned", "pinned"]]
 
 
 def test_a_subagent_calls_for_the_root_session(node: Callable[..., list[object]], app: Project) -> None:

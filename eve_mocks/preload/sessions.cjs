@@ -7,6 +7,8 @@
 
 var SESSION = 'x-eve-mocks-session';
 var AGENT = 'x-eve-mocks-agent';
+// A server on this machine is none of the run's, and is asked as ever.
+var STAYS = /^https?:\/\/([^/@]*@)?(([\w-]+\.)*localhost\.?|127\.[\d.]+|0\.0\.0\.0|\[?::1?\]?)(:\d+)?$/i;
 
 // The session of this call, and the subagent's own where it is one's.
 function current() {
@@ -40,7 +42,8 @@ function stamp(says, add) {
 // fetch, and whatever else is made of undici, in Node or from npm.
 function stampUndici(message) {
   var request = message.request;
-  if (request.method === 'CONNECT' || typeof request.addHeader !== 'function') {
+  var isToProxy = /^https?:/.test(request.path); // a whole URL is what a proxy is asked for (RFC 9112, section 3.2.2)
+  if (request.method === 'CONNECT' || typeof request.addHeader !== 'function' || (!isToProxy && STAYS.test(request.origin))) {
     return;
   }
   stamp(
@@ -55,7 +58,9 @@ function stampUndici(message) {
 
 function stampHttp(message) {
   var request = message.request;
-  if (request.method === 'CONNECT' || request.headersSent) { // a list of headers is sent as it is
+  var isToProxy = /^https?:/.test(request.path);
+  // A list of headers is sent as it is.
+  if (request.method === 'CONNECT' || request.headersSent || (!isToProxy && STAYS.test('http://' + request.host))) {
     return;
   }
   stamp(request.hasHeader.bind(request), request.setHeader.bind(request));
