@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from eve_mocks.kinds.allow import allow, block
     from eve_mocks.kinds.http import http_mock
     from eve_mocks.kinds.mcp import mcp_mock
-    from eve_mocks.model import Fault, Response, Throw, ToolError
+    from eve_mocks.model import Fault, Throw, ToolError
+    from eve_mocks.response import Response
 
 _HOMES = {
     "Fault": "model",

@@ -15,7 +15,7 @@ from eve_mocks.signin import SignIn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 type Line = dict[str, Any]
 

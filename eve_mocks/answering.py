@@ -16,7 +16,7 @@ from eve_mocks.model import Throw, ToolError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 type Function = Callable[[dict[str, Json]], Any]
 

@@ -15,7 +15,8 @@ from eve_mocks.stubs.file import load_stubs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eve_mocks.model import Json, Mock
+    from eve_mocks.model import Mock
+    from eve_mocks.response import Json
     from eve_mocks.stubs.rules import Rules
 
 

@@ -16,8 +16,9 @@ from eve_mocks.outcome import read_outcome
 
 if TYPE_CHECKING:
     from eve_mocks.folder import Folder
-    from eve_mocks.model import URL, Json
+    from eve_mocks.model import URL
     from eve_mocks.outcome import Outcome
+    from eve_mocks.response import Json
 
 _PATIENCE = 60.0
 _TOLD = 1000

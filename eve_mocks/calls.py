@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from eve_mocks.model import HeaderPairs
+    from eve_mocks.response import HeaderPairs
 
 # The fields of a Call that are plain values, in the order of a line; None is left out but for the status.
 _PLAIN = {

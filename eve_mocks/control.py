@@ -16,7 +16,8 @@ from eve_mocks.callback import Callback
 from eve_mocks.document import Document
 from eve_mocks.errors import Mistakes, MockError
 from eve_mocks.match import did_you_mean
-from eve_mocks.model import BadRequest, Response
+from eve_mocks.model import BadRequest
+from eve_mocks.response import Response
 from eve_mocks.session import BadSession, SessionExists
 from eve_mocks.stubs.rules import NO_RULES, read_for, read_pin
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from eve_mocks.calls import CallLog
     from eve_mocks.dispatch import Dispatcher
     from eve_mocks.folder import Folder
-    from eve_mocks.model import Json, Mock, Request
+    from eve_mocks.model import Mock, Request
+    from eve_mocks.response import Json
     from eve_mocks.session import Session
 
 _SESSION_KEYS = ("id", "stubs", "seeds")

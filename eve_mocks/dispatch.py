@@ -14,19 +14,8 @@ from typing import TYPE_CHECKING
 from eve_mocks.advice import Advisor
 from eve_mocks.errors import MockError
 from eve_mocks.interruption import is_from_outside
-from eve_mocks.model import (
-    URL,
-    Answer,
-    BadRequest,
-    Call,
-    Headers,
-    Mock,
-    OutcomeWord,
-    Passage,
-    Peer,
-    Request,
-    Response,
-)
+from eve_mocks.model import URL, Answer, BadRequest, Call, Headers, Mock, OutcomeWord, Passage, Peer, Request
+from eve_mocks.response import Response
 from eve_mocks.router import Router
 from eve_mocks.session import BadSession, Session, Sessions, gateway_session
 from eve_mocks.signin import SignIn, is_sign_in, may_be_sign_in

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from eve_mocks.folder import Folder
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 type Key = str | int
 type Path = tuple[Key, ...]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 _TIMEOUT = 60.0
 _LISTED = 20

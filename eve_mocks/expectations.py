@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 _SHOWN = 300
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
-    from eve_mocks.model import Json, Request
+    from eve_mocks.model import Request
+    from eve_mocks.response import Json
 
 
 def arguments(request: Request, params: dict[str, str]) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import Collecting, as_written
 from eve_mocks.match import did_you_mean, nearest
-from eve_mocks.model import EVENT_KEYS, FAULTS, FaultKind, HeaderPairs, Response, header_pairs, seconds
+from eve_mocks.response import EVENT_KEYS, FAULTS, FaultKind, HeaderPairs, Response, header_pairs, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,7 @@ from eve_mocks.secret_names import REDACTED, is_count, is_field, is_secret
 from eve_mocks.secret_urls import form, url
 
 if TYPE_CHECKING:
-    from eve_mocks.model import HeaderPairs, Json
+    from eve_mocks.response import HeaderPairs, Json
 
 BODY_LIMIT = 64 * 1024
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import jsonschema.protocols
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-    from eve_mocks.model import Json, Request
+    from eve_mocks.model import Request
+    from eve_mocks.response import Json
     from eve_mocks.stubs.rules import Rules
 
 # An id comes from a header or a user name and is shown in reports: printable, short, and never a path.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import parse_qs
 
 from eve_mocks.match import parse_url
-from eve_mocks.model import Answer, BadRequest, Request, Response
+from eve_mocks.model import Answer, BadRequest, Request
+from eve_mocks.response import Response
 from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ import pytest
 
 from eve_mocks.ca import ensure_ca
 from eve_mocks.dispatch import Dispatcher
-from eve_mocks.model import Answer, Call, Passage, Request, Response
+from eve_mocks.model import Answer, Call, Passage, Request
 from eve_mocks.proxy.carrier import Carrier
 from eve_mocks.proxy.certificates import Certificates
 from eve_mocks.proxy.listener import BACKLOG, Listener
 from eve_mocks.proxy.upstream import Upstreams
+from eve_mocks.response import Response
 from eve_mocks.router import Router
 from eve_mocks.session import Sessions
 

@@ -12,7 +12,7 @@ import pytest
 from eve_mocks import outcome, routes
 from eve_mocks.kinds import KINDS, allow, http, mcp
 from eve_mocks.load import load
-from eve_mocks.model import EVENT_KEYS, FAULTS
+from eve_mocks.response import EVENT_KEYS, FAULTS
 from eve_mocks.stubs import rules
 from eve_mocks.stubs.assertions import INHERITED, TYPES
 from eve_mocks.stubs.constraint import KEYWORDS

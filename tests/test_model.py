@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from eve_mocks.errors import MockError
 from eve_mocks.match import parse_url
-from eve_mocks.model import BadRequest, Event, Fault, Headers, Request, Response, encode_json, header_pairs, seconds
+from eve_mocks.model import BadRequest, Fault, Headers, Request
+from eve_mocks.response import Event, Response, encode_json, header_pairs, seconds
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

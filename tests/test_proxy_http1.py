@@ -19,7 +19,7 @@ import pytest
 import requests
 from running_proxy import HOST, URL, FunctionMock, echo, read_all, read_head, request
 
-from eve_mocks.model import Response
+from eve_mocks.response import Response
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -24,9 +24,10 @@ from running_proxy import FunctionMock, echo, read_all, read_head, request
 from upstream import certify
 
 from eve_mocks.encoding import decode
-from eve_mocks.model import Headers, Passage, Response
+from eve_mocks.model import Headers, Passage
 from eve_mocks.proxy.recording import Body
 from eve_mocks.proxy.upstream import UnknownProxy, Upstreams, parse_proxy
+from eve_mocks.response import Response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

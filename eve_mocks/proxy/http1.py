@@ -17,7 +17,7 @@ import h11
 from eve_mocks.dispatch import Exchange
 from eve_mocks.encoding import LIMIT, BadEncoding, decode
 from eve_mocks.match import is_loopback
-from eve_mocks.model import URL, Headers, Passage, Request, Response
+from eve_mocks.model import URL, Headers, Passage, Request
 from eve_mocks.proxy import forward, head, reply
 from eve_mocks.proxy.connection import (
     CONTROL,
@@ -31,6 +31,7 @@ from eve_mocks.proxy.connection import (
     proxy_user,
     target_of,
 )
+from eve_mocks.response import Response
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

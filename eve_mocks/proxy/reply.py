@@ -17,7 +17,7 @@ from eve_mocks.encoding import is_encoded
 
 if TYPE_CHECKING:
     from eve_mocks.dispatch import Exchange
-    from eve_mocks.model import HeaderPairs, Response
+    from eve_mocks.response import HeaderPairs, Response
 
 # What is kept of a body for the log (contract, section 8).
 KEPT = 64 * 1024

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eve_mocks.document import Document
     from eve_mocks.errors import MockError
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 # Gives the first thing that keeps a value from fitting, or None.
 type Check = Callable[[Json], Difference | None]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eve_mocks.document import Document
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 # As ``assertions.Keyword``, for a keyword that holds schemas: the second argument is the schema it stands in.
 type Applicator = Callable[[Document, Document], Check | None]

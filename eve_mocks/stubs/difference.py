@@ -10,7 +10,7 @@ from eve_mocks import redact
 from eve_mocks.secret_names import is_field, is_secret
 
 if TYPE_CHECKING:
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 _SHOWN = 60
 MISSING: Any = ...

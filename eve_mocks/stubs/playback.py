@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.errors import MockError
-from eve_mocks.model import Response
 from eve_mocks.outcome import Outcome
+from eve_mocks.response import Response
 from eve_mocks.stubs.limits import CALLS
 from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
     from eve_mocks.stubs.names import Target
     from eve_mocks.stubs.rules import Rule, Rules
 

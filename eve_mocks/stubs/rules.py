@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from eve_mocks.document import Document
-    from eve_mocks.model import Json, Mock
+    from eve_mocks.model import Mock
+    from eve_mocks.response import Json
     from eve_mocks.stubs.assertions import Check
 
 # The outcome of a call with this input; None where it passes to what comes next.

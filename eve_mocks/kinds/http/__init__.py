@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from eve_mocks.folder import Folder
     from eve_mocks.match import Claim
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 KEYS = ("kind", "url", "spec", "routes", "stubs")
 OFFERED = ("args", "request", "params", "state", "session")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from eve_mocks.errors import MockError
 from eve_mocks.handler import Handler
 from eve_mocks.http_input import arguments
-from eve_mocks.model import Answer, BadRequest, Fault, Json, Request, Response, Throw, ToolError
+from eve_mocks.model import Answer, BadRequest, Fault, Request, Throw, ToolError
 from eve_mocks.outcome import thrown
+from eve_mocks.response import Json, Response
 from eve_mocks.routes import METHODS, Miss, RouteTable
 from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.playback import nearest_miss

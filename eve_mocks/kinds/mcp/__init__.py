@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eve_mocks.folder import Folder
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
     from eve_mocks.stubs.rules import Rules
 
 KEYS = ("kind", "url", "results", "stubs", "tools", "mcp_sessions")

@@ -9,7 +9,8 @@ from eve_mocks.errors import MockError
 from eve_mocks.interruption import is_from_outside
 from eve_mocks.kinds.mcp.results import Result, failed
 from eve_mocks.match import nearest
-from eve_mocks.model import BadRequest, Fault, Response, Throw, ToolError
+from eve_mocks.model import BadRequest, Fault, Throw, ToolError
+from eve_mocks.response import Response
 from eve_mocks.stubs.playback import nearest_miss
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eve_mocks.kinds.mcp.tools import Tool
-    from eve_mocks.model import FaultKind, Json
     from eve_mocks.outcome import Outcome
+    from eve_mocks.response import FaultKind, Json
     from eve_mocks.stubs.playback import Playback, Played
     from eve_mocks.stubs.rules import Rule
 

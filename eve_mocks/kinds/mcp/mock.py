@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eve_mocks.kinds.mcp.call import ToolCall, carried
-from eve_mocks.model import Answer, Request, Response
+from eve_mocks.model import Answer, Request
+from eve_mocks.response import Response
 from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.rules import NO_RULES
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
-from eve_mocks.model import encode_json
+from eve_mocks.response import encode_json
 
 if TYPE_CHECKING:
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 type Result = dict[str, Any]
 

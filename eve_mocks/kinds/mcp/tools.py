@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eve_mocks.document import Document
     from eve_mocks.handler import Handler
-    from eve_mocks.model import Json
+    from eve_mocks.response import Json
 
 type Definition = dict[str, Any]
 
