@@ -199,13 +199,17 @@ def begin(
 
 
 def with_calls(report: Report, tally: Report, problems: Iterable[Problem] = ()) -> Report:
-    """A report that was begun, with what was called, and problems beside those that the calls show."""
+    """A report that was begun, with what was called, and problems beside those that the calls show.
+
+    ``unused`` of the tally, where it has one, is what there was to use, after all edits.
+    """
     used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
     played = set(tally.get("stubs", ()))
+    there = {**report["unused"], **tally.get("unused", {})}
     unused = {
-        **report["unused"],
-        "stubs": [label for label in report["unused"]["stubs"] if label not in played],
-        "mocks": [name for name in report["unused"]["mocks"] if name not in used],
+        **there,
+        "stubs": [label for label in there["stubs"] if label not in played],
+        "mocks": [name for name in there["mocks"] if name not in used],
     }
     told = [{key: value for key, value in dataclasses.asdict(one).items() if value is not False} for one in problems]
     counted = {key: value for key, value in tally.items() if key != "stubs"}

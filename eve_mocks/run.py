@@ -20,6 +20,7 @@ from eve_mocks.proxy_process import ProxyProcess
 from eve_mocks.router import Router
 from eve_mocks.session import BadSession, session_id
 from eve_mocks.silence import silenced
+from eve_mocks.stubs.rules import labels
 from eve_mocks.threads import in_thread
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def run(plan: Plan) -> int:
                     started=started,
                     not_contained=containment.why_not,
                     mocks=[mock.name for mock in mocks.mocks],
-                    stubs=[rule.label for rules in (*stubs, *(one.stubs for one in mocks.mocks)) for rule in rules.all],
+                    stubs=labels((*stubs, *(mock.stubs for mock in mocks.mocks))),
                 )
                 child_exit = command.wait()
                 tally, failure = proxy.finish()

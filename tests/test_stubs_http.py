@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from eve_mocks.session import Session, Sessions
 from eve_mocks.stubs.rules import read_for
 
 if TYPE_CHECKING:
+    from conftest import Project
+
     from eve_mocks.kinds.http import Http
 
 URL = "https://api.shop.test/v1"
@@ -282,3 +285,20 @@ def test_the_body_is_read_where_a_session_has_stubs(own: list[Any], reads: bool)
     assert dispatcher.reads_body(request) is reads
     bad = Request(method="GET", target=parse_url(f"{URL}/x"), headers=Headers([("x-eve-mocks-session", "../..")]))
     assert dispatcher.reads_body(bad) is False
+
+
+def test_what_is_unused_is_told_as_the_last_edit_has_left_it(project: Project) -> None:
+    """The stub of the file as it was when the run began is there no more, and so is none that was not used."""
+    mock = "kind: http\nurl: https://api.pay.test/\nroutes: {{/: {{GET: {{response: 0}}}}}}\nstubs: [{}]\n"
+    rules = {name: f"{{id: {name}, tool: GET /, outcome: {{response: {name}}}}}" for name in ("old", "new", "last")}
+    project.file("mocks/pay.yaml", mock.format(rules["old"]))
+    code = f"""
+        import pathlib, subprocess
+        pathlib.Path("mocks/pay.yaml").write_text({mock.format(rules["new"] + ", " + rules["last"])!r})
+        while subprocess.check_output(["curl", "-sS", "https://api.pay.test/"]) != b'"new"':
+            pass
+    """
+    project.file("edit.py", code)
+    done = project.eve_mocks("run", "--", "timeout", "20", sys.executable, "edit.py")
+    assert done.returncode == 0, done.stderr
+    assert project.report()["unused"]["stubs"] == ["pay:last"]

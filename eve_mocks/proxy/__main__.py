@@ -44,6 +44,7 @@ from eve_mocks.proxy.upstream import Upstreams
 from eve_mocks.report import Tally
 from eve_mocks.router import Router
 from eve_mocks.session import Sessions
+from eve_mocks.stubs.rules import labels
 
 if TYPE_CHECKING:
     import threading
@@ -160,6 +161,11 @@ async def serve(
     timer.cancel()
     record.close()
     report = tally.as_json()
+    loaded = dispatcher.router.mocks  # as the last edit has left them
+    report["unused"] = {
+        "stubs": labels((*stubs, *(mock.stubs for mock in loaded))),
+        "mocks": [mock.name for mock in loaded],
+    }
     report["problems"] += reloading.problems + listener.trust.problems
     control.send({"report": report})
 

@@ -88,6 +88,11 @@ class Rules:
 NO_RULES = Rules()
 
 
+def labels(lists: Iterable[Rules]) -> list[str]:
+    """What a report calls all of their rules."""
+    return [rule.label for rules in lists for rule in rules.all]
+
+
 def read_rules(document: Document, origin: str, resolve: Callable[[str], Target], *, strict: bool = False) -> Rules:
     """The rules of a list. ``resolve`` gives the operation of a name; ``strict`` takes eve's outcomes alone.
 
