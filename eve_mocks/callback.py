@@ -71,7 +71,7 @@ def _parse(url: Document) -> URL:
 
 def _outcome(text: str, folder: Folder) -> Outcome:
     value, lines = read_json(text, "the callback's answer")
-    return read_outcome(Document(value, "the callback's answer", folder, lines))
+    return read_outcome(Document(value, "the callback's answer", folder, lines, whole="the callback's answer"))
 
 
 async def _post(url: URL, message: bytes) -> tuple[int, bytes]:

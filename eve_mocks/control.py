@@ -87,6 +87,8 @@ class ControlApi:
             return _failure(422, [error])
         except Mistakes as mistakes:
             return _failure(422, list(mistakes.exceptions))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the asking program is told, and the run goes on
+            return _failure(500, [_failed(request, error, self._folder)])
 
     def _check_token(self, authorization: str) -> None:
         scheme, _, token = authorization.partition(" ")
@@ -125,7 +127,9 @@ class ControlApi:
 
     def _document(self, request: Request) -> Document:
         value = request.json() if request.body else None
-        return Document.from_python(value, file=f"{request.method} {request.path}", line=None, folder=self._folder)
+        return Document.from_python(
+            value, file=f"{request.method} {request.path}", line=None, folder=self._folder, whole="the body"
+        )
 
     @property
     def _mocks(self) -> list[Mock]:
@@ -178,6 +182,18 @@ class ControlApi:
 def _turn(session: Session, mock: Mock) -> AbstractAsyncContextManager[object]:
     """What the state is used under: no call of the mock changes it, but for the function that such a call waits for."""
     return contextlib.nullcontext() if mock.name in session.stubs.asking else session.turn(mock.name)
+
+
+def _failed(request: Request, error: Exception, folder: Folder) -> MockError:
+    """What to tell of an exception: the place in the mock that it comes from, such as a seed that is a function."""
+    file, line = folder.place(error) or (None, None)
+    return MockError(
+        f"{request.method} {request.path[:200]} failed: {type(error).__name__}: {error}",
+        why="the mock's own code, or a value that is nested too deeply, does not allow it",
+        fix="Correct it there.",
+        file=file,
+        line=line,
+    )
 
 
 def _check_method(request: Request, methods: list[str]) -> None:

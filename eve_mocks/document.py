@@ -39,11 +39,15 @@ class Document:
     folder: Folder
     lines: Lines
     path: Path = ()
+    whole: str = "the mock"
+    """What a person calls all of it."""
 
     @classmethod
-    def from_python(cls, value: Any, *, file: str, line: int | None, folder: Folder) -> Document:
+    def from_python(
+        cls, value: Any, *, file: str, line: int | None, folder: Folder, whole: str = "the mock"
+    ) -> Document:
         """A value given in Python code: all of it stands where the call stands."""
-        return cls(value, file, folder, lambda _path: line)
+        return cls(value, file, folder, lambda _path: line, whole=whole)
 
     @property
     def line(self) -> int | None:
@@ -53,7 +57,7 @@ class Document:
     def label(self) -> str:
         """What a person calls this part."""
         if not self.path:
-            return "the mock"
+            return self.whole
         return ".".join(str(key) for key in self.path[-2:]) if isinstance(self.path[-1], int) else str(self.path[-1])
 
     @property
@@ -82,7 +86,7 @@ class Document:
 
     def part(self, key: Key) -> Document:
         """The part under a key or index."""
-        return Document(self.value[key], self.file, self.folder, self.lines, (*self.path, key))
+        return Document(self.value[key], self.file, self.folder, self.lines, (*self.path, key), self.whole)
 
     def parts(self) -> Iterator[tuple[Any, Document]]:
         """The keys (or indexes) and parts of a mapping or a list."""

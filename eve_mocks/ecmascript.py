@@ -16,6 +16,8 @@ from eve_mocks.patience import matches
 # the text's length: so much is done here.
 _CHOICES = "*+?{|"
 _SHORT = 1000
+# The library compiles by recursion, and some hundred thousand parts end the process.
+_LONGEST = 10_000
 
 
 class BadPattern(ValueError):
@@ -25,6 +27,8 @@ class BadPattern(ValueError):
 @functools.lru_cache(maxsize=1024)
 def compile_pattern(text: str, flags: str = "u") -> Pattern:
     """Raises ``BadPattern``."""
+    if len(text) > _LONGEST:
+        raise BadPattern(f"it has {len(text):,} characters, and {_LONGEST:,} are the most")
     try:
         return Pattern(text, flags)
     except regress.RegressError as error:

@@ -6,14 +6,13 @@ A client of the control API, used inside of the command of a run.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import sys
-import urllib.error
-import urllib.request
 import warnings
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from eve_mocks.answering import Answering
 from eve_mocks.errors import MockError
@@ -203,21 +202,20 @@ def _ask(method: str, path: str, body: Json = _MISSING) -> Any:
             fix="Start this program inside of a run: eve-mocks run -- COMMAND",
         )
     data = None if body is _MISSING else json.dumps(body).encode()
-    request = urllib.request.Request(url + path, data, {"authorization": f"Bearer {token}"}, method=method)  # noqa: S310
-    # Loopback is asked past any proxy.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=_TIMEOUT) as answer:
+        with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT)) as connection:
+            connection.request(method, path, data, {"authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
             content = answer.read()
-    except urllib.error.HTTPError as refused:
-        error = json.loads(refused.read())["error"]
-        raise MockError(error["message"], why=error["why"], fix=error["fix"]) from None
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise MockError(
             "the run is over",
             why=f"its control API does not answer: {error}",
             fix="Start this program inside of a run.",
         ) from error
+    if answer.status >= 400:
+        refused = json.loads(content)["error"]
+        raise MockError(refused["message"], why=refused["why"], fix=refused["fix"])
     return json.loads(content) if content else None
 
 

@@ -59,6 +59,14 @@ MOCKS = {
         def broken(state):
             state["at"] = datetime.date(2026, 1, 1)
         """,
+    "seeded.py": """
+        from eve_mocks import http_mock
+
+        def seed():
+            raise RuntimeError("no seed today")
+
+        seeded = http_mock("http://seeded.test/", state=seed)
+        """,
 }
 
 
@@ -382,6 +390,25 @@ class TestState:
         status, told = control.ask("GET", "/v1/sessions/run/state/notes")
         assert status == 422
         assert "$.at is of type date" in told["error"]["message"]
+
+    def test_a_seed_that_fails_is_told_with_its_place(self, control: Control) -> None:
+        status, told = control.ask("GET", "/v1/sessions/run/state/seeded")
+        error = told["error"]
+        assert (status, error["file"], error["line"]) == (500, "mocks/seeded.py", 4)
+        assert "/state/seeded failed: RuntimeError: no seed today" in error["message"]
+        assert control.ask("GET", "/v1/sessions/run/state/notes")[0] == 200
+
+    def test_state_that_is_too_deep_is_told(self, control: Control) -> None:
+        deep = b"[" * 1500 + b"]" * 1500
+        for method, body in (("PUT", deep), ("GET", ...)):
+            status, told = control.ask(method, "/v1/sessions/run/state/notes", body)
+            assert status == 204 or told["error"]["message"]
+        assert control.ask("GET", "/v1/sessions/run/calls") == (200, [])
+
+
+def test_what_is_sent_is_called_the_body(control: Control) -> None:
+    status, told = control.ask("POST", "/v1/sessions", {"seed": {}})
+    assert (status, told["error"]["message"]) == (422, "unknown key 'seed' in the body")
 
 
 def test_the_calls_of_a_session(control: Control) -> None:

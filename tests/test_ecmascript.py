@@ -47,6 +47,14 @@ def test_what_is_no_pattern(pattern: str) -> None:
         compile_pattern(pattern)
 
 
+def test_a_pattern_that_the_library_could_not_survive() -> None:
+    with pytest.raises(BadPattern, match="400,000 characters, and 10,000 are the most"):
+        compile_pattern("a|" * 200_000)
+    with pytest.raises(BadPattern, match="too deeply nested"):
+        compile_pattern("(" * 5_000 + ")" * 5_000)
+    assert compile_pattern("a|" * 5_000).found_in("a")
+
+
 def test_without_flag_u_more_is_allowed() -> None:
     assert compile_pattern(r"^[\w-.]+\_$", "").found_in("a-b._")
 
