@@ -76,5 +76,15 @@ def test_what_takes_too_long_is_given_up(pattern: str, text: str) -> None:
     assert compiled.found_in("ab" if "b" in pattern else "aaaa")  # and that has a successor
 
 
+def test_what_is_matched_together_shares_one_limit() -> None:
+    """Each alone takes less."""
+    patterns = [compile_pattern(f"(a|aa)+$|z{number}") for number in range(40)]
+    text = "a" * 26 + "!"
+    assert patterns[0].found_in(text) is False
+    with patience.together(), pytest.raises(MockError, match="takes too long"):
+        any(pattern.found_in(text) for pattern in patterns)
+    assert patterns[0].found_in(text) is False
+
+
 def test_a_slow_pattern_is_no_failure_where_it_is_fast() -> None:
     assert [compile_pattern("^(a+)+$").found_in(text) for text in ("aaa", "aab", "a" * 10_000)] == [True, False, True]

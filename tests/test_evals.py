@@ -256,6 +256,46 @@ def test_two_tasks_of_one_process_do_not_mix(app: Project) -> None:
     assert len(sessions) == 4
 
 
+def test_a_thread_belongs_to_the_session_of_who_started_it(app: Project) -> None:
+    said = ok(
+        app,
+        f"""
+        import asyncio, concurrent.futures, httpx, threading
+        from eve_mocks.evals import session
+
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+
+        def ask():
+            return httpx.post("{SEARCH}", json={{}}).json()
+
+        class Own(threading.Thread):
+            def run(self):
+                self.said = ask()
+
+        async def agent(n, both):
+            with session() as s:
+                s.mock("POST /search", n)
+                await both.wait()
+                own = Own()
+                own.start()
+                said = [await asyncio.get_running_loop().run_in_executor(None, ask)]
+                said += [await asyncio.wrap_future(pool.submit(ask)) for _ in range(2)]
+                await asyncio.to_thread(own.join)
+                with session() as inner:
+                    inner.mock("POST /search", "inner")
+                    said += [await asyncio.wrap_future(pool.submit(ask))]
+                return [*said, own.said, pool.submit(ask).result()]
+
+        async def main():
+            both = asyncio.Barrier(2)
+            return await asyncio.gather(agent(1, both), agent(2, both))
+
+        print(asyncio.run(main()), pool.submit(ask).result())
+        """,
+    )
+    assert said == "[[1, 1, 1, 'inner', 1, 1], [2, 2, 2, 'inner', 2, 2]] {'results': ['route']}\n"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eve_mocks.errors import MockError
 from eve_mocks.outcome import Outcome
+from eve_mocks.patience import together
 from eve_mocks.response import Response
 from eve_mocks.stubs.limits import CALLS
 from eve_mocks.stubs.rules import NO_RULES
@@ -114,7 +115,8 @@ class Playback:
 
     def _choose(self, rules: Sequence[Rule], given: Json) -> Played | None:
         try:
-            rule = next((rule for rule in rules if rule.matches(given)), None)
+            with together():
+                rule = next((rule for rule in rules if rule.matches(given)), None)
         except MockError as error:  # a pattern that takes too long
             self.fail(error)
             raise
@@ -147,6 +149,7 @@ class Playback:
 
 def nearest_miss(rules: Sequence[Rule], given: Json) -> NearMiss:
     """Of rules that do not match, the one with the fewest differences, and what they are."""
-    missed = [(list(rule.differences(given)), rule) for rule in rules]
+    with together():
+        missed = [(list(rule.differences(given)), rule) for rule in rules]
     differences, rule = min(missed, key=lambda each: len(each[0]))
     return NearMiss(rule.label, "; ".join(map(str, differences)))

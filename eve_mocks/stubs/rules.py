@@ -175,7 +175,8 @@ def _rule(part: Document, origin: str, resolve: Callable[[str], Target], *, stri
     outcomes = _outcomes(part)
     match = part.part("match") if "match" in part else None
     if match is not None:
-        match.mapping(example="match: {state: {const: open}}")
+        with _located(match):
+            match.mapping(example="match: {state: {const: open}}")
     with _located(part.part("tool")):
         target = resolve(tool)
     return Rule(
@@ -209,8 +210,9 @@ def _check_keys(part: Document) -> None:
 
 def _name(part: Document, key: str, *, why: str, example: str) -> str:
     given = part.required(key, why=why, example=example)
-    if not given.text(example=example):
-        raise given.error(f"{key} is empty", why=why, fix=f"Write for example {key}: {example}")
+    with _located(given):
+        if not given.text(example=example):
+            raise given.error(f"{given.json_path} is empty", why=why, fix=f"Write for example {key}: {example}")
     return str(given.value)
 
 

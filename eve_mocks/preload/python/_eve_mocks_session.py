@@ -2,7 +2,7 @@
 
 ``eve_mocks.evals`` sets it, for the task or thread that it runs in; a process may also be given one as a whole. The
 clients that are patched are those that the others are made of: http.client (urllib, urllib3, requests), httpcore
-(httpx) and aiohttp.
+(httpx) and aiohttp. A thread, and what an executor is given, belong to the session of who started it.
 """
 # mypy: ignore-errors
 
@@ -69,7 +69,40 @@ def _aiohttp(module):
     module.ClientRequest.update_headers = update_headers
 
 
+def _in(id_, work):
+    def called(*given, **named):
+        token = current.set(id_)
+        try:
+            return work(*given, **named)
+        finally:
+            current.reset(token)
+
+    return called
+
+
+def _threading(module):
+    start = module.Thread.start
+
+    def start_in_session(self):
+        if current.get() is not None:
+            self.run = _in(current.get(), self.run)
+        return start(self)
+
+    module.Thread.start = start_in_session
+
+
+def _executor(module):
+    submit = module.ThreadPoolExecutor.submit
+
+    def submit_in_session(self, work, *given, **named):
+        return submit(self, _in(current.get(), work), *given, **named)
+
+    module.ThreadPoolExecutor.submit = submit_in_session
+
+
 PATCHES = {
+    "threading": _threading,
+    "concurrent.futures.thread": _executor,
     "http.client": _http_client,
     "httpcore._sync.connection_pool": _httpcore,
     "httpcore._async.connection_pool": _async_httpcore,

@@ -67,4 +67,6 @@ def _run_the_projects_own():
 # The variable stays for the processes below; here the path is again what it would be without it.
 sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _FOLDER]
 sys.meta_path.insert(0, _Patching)
+for _name in set(PATCHES).intersection(sys.modules):
+    PATCHES[_name](sys.modules[_name])
 _run_the_projects_own()
