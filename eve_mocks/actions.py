@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from eve_mocks.advice import MCP_METHOD
 from eve_mocks.errors import MockError
 from eve_mocks.http_input import arguments
 from eve_mocks.match import BadURL, parse_claim, parse_url
@@ -29,6 +30,8 @@ def is_action(line: Line) -> bool:
     """Whether something was asked for: no sign-in, and of MCP calls of tools alone."""
     if line.get("kind") == "mcp":
         message = line.get("requestBody")
+        if isinstance(message, str):  # of a call that is too long for the log
+            return MCP_METHOD.fullmatch(line["operation"]) is None
         return isinstance(message, dict) and message.get("method") == "tools/call"
     return line.get("target") != SignIn.name
 

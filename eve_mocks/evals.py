@@ -86,6 +86,8 @@ class Session:
         A function is given the input of each call; it returns the response, raises ``Throw`` or ``ToolError``, or
         passes with ``NotImplemented``.
         """
+        if (response is not _MISSING) + (outcome is not None) + (outcomes is not None) != 1:
+            raise TypeError("a pin has one of a response, an outcome, and outcomes")
         given: dict[str, Json] = {}
         if callable(response):
             given = {"callback": self._answering.url_of(response)}
@@ -124,6 +126,8 @@ class Session:
 
         ``input`` is what the input has at least; ``status`` is ``completed`` or ``failed``.
         """
+        if status not in (None, "completed", "failed"):
+            raise ValueError(f"a status is completed or failed, not {status!r}")
         __tracebackhide__ = True  # pytest shows the caller
         actions = self.actions()
         named = [action for action in actions if action.is_named(name)]

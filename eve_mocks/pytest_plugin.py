@@ -87,15 +87,14 @@ def mock_session(_eve_mocks_session: evals.Session | None) -> evals.Session:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """A test that would have passed fails where a call was blocked that no block entry expects."""
-    result = yield
-    session = pyfuncitem.stash.get(_SESSION, None)
+    yield
+    session = item.stash.get(_SESSION, None)
     if session is not None:
         blocked = [call for call in session.calls() if call["outcome"] == "blocked" and not call.get("expected")]
         if blocked:
             pytest.fail("\n".join(dict.fromkeys(line for call in blocked for line in _told(call))), pytrace=False)
-    return result
 
 
 def _told(call: dict[str, Any]) -> list[str]:

@@ -479,6 +479,52 @@ def test_a_function_that_breaks_fails_the_eval_even_if_the_agent_recovers(app: P
     assert re.search(r"AssertionError: a stub failed: .*KeyError: 'nothing' \(.*agent\.py:5\)", ended.stderr)
 
 
+def test_what_an_assertion_or_a_pin_cannot_mean(app: Project) -> None:
+    said = ok(
+        app,
+        """
+        from eve_mocks.evals import session
+
+        with session() as s:
+            for what in (
+                lambda: s.called_tool("POST /search", status="complete"),
+                lambda: s.mock("POST /search", 1, outcome={"response": 2}),
+                lambda: s.mock("POST /search"),
+            ):
+                try:
+                    what()
+                except (TypeError, ValueError) as error:
+                    print(error)
+        """,
+    )
+    assert said.splitlines() == [
+        "a status is completed or failed, not 'complete'",
+        *["a pin has one of a response, an outcome, and outcomes"] * 2,
+    ]
+
+
+def test_a_call_that_is_too_long_for_the_log_counts(app: Project) -> None:
+    ok(
+        app,
+        """
+        import asyncio
+        from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
+        from eve_mocks.evals import session
+
+        async def agent():
+            async with Client(streamable_http_client("https://tasks.test/mcp")) as client:
+                await client.call_tool("list_tasks", {"filter": "x" * 100_000})
+                await client.call_tool("complete_task", {})
+
+        with session() as s:
+            asyncio.run(agent())
+            s.called_tool("list_tasks", count=1)
+            s.tool_order(["list_tasks", "complete_task"])
+        """,
+    )
+
+
 def test_what_the_control_api_refuses_is_told(app: Project) -> None:
     said = ok(
         app,

@@ -143,6 +143,30 @@ def test_a_blocked_call_fails_its_own_test(suite: Project) -> None:
         assert f"\n{line}\n" in ended.stdout
 
 
+def test_a_blocked_call_fails_a_test_of_unittest(suite: Project) -> None:
+    suite.file(
+        "test_blocked.py",
+        """
+        import unittest, httpx
+
+        class Tests(unittest.TestCase):
+            def test_one(self):
+                httpx.get("https://logs.example.com/v1/tail")
+
+            def test_two(self):
+                pass
+
+        class Others(unittest.IsolatedAsyncioTestCase):
+            async def test_one(self):
+                async with httpx.AsyncClient() as client:
+                    await client.get("https://logs.example.com/v1/tail")
+        """,
+    )
+    ended = run_pytest(suite, "--eve-mocks", "test_blocked.py")
+    assert "2 failed, 1 passed" in ended.stdout, ended.stdout
+    assert ended.stdout.count("\neve-mocks blocked GET https://logs.example.com/v1/tail\n") == 2
+
+
 def test_without_a_run(suite: Project) -> None:
     ended = run_pytest(suite, "-k", "pin")
     assert "mock_session needs a run: pytest --eve-mocks, or eve-mocks run -- pytest" in ended.stdout

@@ -21,8 +21,8 @@ from eve_mocks.stubs.rules import NO_RULES, Rules, read_rules
 FOLDER = Folder.at(Path(__file__).parent, "tests")
 
 
-def rules(*given_rules: Any, origin: str = "") -> Rules:
-    document = Document.from_python(list(given_rules), file="stubs.json", line=1, folder=FOLDER)
+def rules(*given_rules: Any, origin: str = "", file: str = "stubs.json") -> Rules:
+    document = Document.from_python(list(given_rules), file=file, line=1, folder=FOLDER)
     return read_rules(document, origin, lambda name: Target("m", name), strict=True)
 
 
@@ -53,6 +53,25 @@ def test_a_list_that_is_loaded_again_goes_on_where_it_was() -> None:
     assert play(playback, "t", rules(rule("a", 1, 2, 3), origin="m")) == ("m:a", 0)
     assert play(playback, "t", rules(rule("b", 1), rule("a", 1), origin="m")) == ("m:b", 0)
     assert play(playback, "t", rules(rule("a", 1, 2, 3), origin="m")) == ("m:a", 1)
+
+
+def test_what_is_called_alike_in_two_files_has_positions_of_its_own() -> None:
+    playback = Playback(rules(rule("a", 1, 2), origin="m", file="m"))
+    assert play(playback) == ("m:a", 0)
+    behind = rules(rule("a", 1, 2), origin="m", file="mocks/m.yaml")
+    assert play(Playback(), "t", behind) == ("m:a", 0)
+    playback.pin(rules(rule("a", 1, 2), origin="m", file="a pin").all[0])
+    assert play(playback) == ("m:a", 0)
+
+
+def test_a_near_miss_does_not_fail_for_what_was_not_matched() -> None:
+    slow = rule("slow", 1, id={"const": "q"}, text={"pattern": "(a+)+$"})
+    given = {"id": "z", "text": "a" * 40 + "!"}
+    playback = Playback(rules(slow))
+    assert play(playback, **given) is None
+    miss = nearest_miss(rules(slow).all, given)
+    assert (miss.stub, playback.error) == ("slow", None)
+    assert "takes too long" in miss.difference
 
 
 def test_verification_tells_what_was_used() -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _ASKED = Outcome(Response(204))  # stands in until the callback has told
 
 
+# Of a rule: the file that it is from, its origin and its id.
+type Key = tuple[str, str, str]
+
+
 class Played(NamedTuple):
     """What a call gets: the entry of a rule's sequence, counted from 0."""
 
@@ -56,8 +60,8 @@ class Playback:
         self.asking: set[str] = set()
         self.error: str | None = None
         self._calls = 0
-        # By origin and id rather than by rule: a file that is loaded again goes on where it was.
-        self._used: dict[tuple[str, str], int] | None = None
+        # By key rather than by rule: a file that is loaded again goes on where it was.
+        self._used: dict[Key, int] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -68,7 +72,7 @@ class Playback:
         """Put a rule in front, in the place of an earlier pin of its operation; its sequence begins anew."""
         self._pins = {**(self._pins or {}), rule.target: rule}
         if self._used is not None:
-            self._used.pop((rule.origin, rule.id), None)
+            self._used.pop(_key(rule), None)
 
     def rules(self, target: Target, behind: Rules = NO_RULES) -> Sequence[Rule]:
         """The rules for an operation, from first to last; ``behind`` are those of the mock."""
@@ -123,7 +127,7 @@ class Playback:
         if rule is None:
             return None
         used = self._used = {} if self._used is None else self._used
-        key = rule.origin, rule.id
+        key = _key(rule)
         position = used.get(key, 0)
         used[key] = position + 1
         if rule.ask is not None:
@@ -142,14 +146,24 @@ class Playback:
         in_front = [*(self._pins or {}).values(), *(rule for rules in self._front for rule in rules.all)]
         return {
             "error": self.error,
-            "matchedRuleIds": [f"{origin}:{id_}" if origin else id_ for origin, id_ in used],
-            "unusedRuleIds": [rule.label for rule in in_front if (rule.origin, rule.id) not in used],
+            "matchedRuleIds": [f"{origin}:{id_}" if origin else id_ for _, origin, id_ in used],
+            "unusedRuleIds": [rule.label for rule in in_front if _key(rule) not in used],
         }
+
+
+def _key(rule: Rule) -> Key:
+    """What stays the same of a rule when its file is loaded again; a mock may be called like a file, or ``pin``."""
+    return rule.place.file, rule.origin, rule.id
 
 
 def nearest_miss(rules: Sequence[Rule], given: Json) -> NearMiss:
     """Of rules that do not match, the one with the fewest differences, and what they are."""
+    missed: list[tuple[list[object], Rule]] = []
     with together():
-        missed = [(list(rule.differences(given)), rule) for rule in rules]
+        for rule in rules:
+            try:
+                missed.append((list(rule.differences(given)), rule))
+            except MockError as error:  # a pattern that takes too long, and that matching did not come to
+                missed.append(([error.message], rule))
     differences, rule = min(missed, key=lambda each: len(each[0]))
     return NearMiss(rule.label, "; ".join(map(str, differences)))
