@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from eve_mocks.kinds.allow import allow, block
     from eve_mocks.kinds.http import http_mock
     from eve_mocks.kinds.mcp import mcp_mock
+    from eve_mocks.kinds.model import model_mock
     from eve_mocks.model import Fault, Throw, ToolError
     from eve_mocks.response import Response
 
@@ -19,9 +20,10 @@ _HOMES = {
     "block": "kinds.allow",
     "http_mock": "kinds.http",
     "mcp_mock": "kinds.mcp",
+    "model_mock": "kinds.model",
 }
 
-__all__ = ["Fault", "Response", "Throw", "ToolError", "allow", "block", "http_mock", "mcp_mock"]
+__all__ = ["Fault", "Response", "Throw", "ToolError", "allow", "block", "http_mock", "mcp_mock", "model_mock"]
 
 
 def __getattr__(name: str) -> "Any":

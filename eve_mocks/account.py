@@ -32,6 +32,7 @@ class Account:
         not_contained: str | None,
         mocks: Iterable[str],
         stubs: Iterable[str],
+        scripts: Iterable[str],
     ) -> None:
         self._folder = folder
         self._started = started
@@ -41,6 +42,7 @@ class Account:
             not_contained=not_contained,
             mocks=mocks,
             stubs=stubs,
+            scripts=scripts,
             log=str(folder.log),
         )
         with contextlib.suppress(OSError):  # told at the end, if it is still so

@@ -42,6 +42,8 @@ _PLAIN = {
     "position": "position",
     "nearest": "nearest",
     "unanswered": "unanswered",
+    "doubt": "doubt",
+    "usage": "usage",
     "pid": "pid",
     "program": "program",
     "error": "error",
@@ -52,7 +54,7 @@ _PLAIN = {
 
 
 # Of these, those that are text made from what was asked.
-_TEXTS = ("session", "agent", "target", "operation", "nearest", "unanswered", "error", "fix")
+_TEXTS = ("session", "agent", "target", "operation", "nearest", "unanswered", "doubt", "error", "fix")
 
 
 class Counter(Protocol):

@@ -17,6 +17,7 @@ from eve_mocks.interruption import is_from_outside
 from eve_mocks.model import URL, Answer, BadRequest, Call, Headers, Mock, OutcomeWord, Passage, Peer, Request
 from eve_mocks.response import Response
 from eve_mocks.router import Router
+from eve_mocks.scripts import REQUEST_HEADER
 from eve_mocks.session import BadSession, Session, Sessions, gateway_session
 from eve_mocks.signin import SignIn, is_sign_in, may_be_sign_in
 
@@ -313,8 +314,12 @@ def _attempt(url: URL) -> str:
 
 
 def without_internal(headers: Headers) -> Headers:
-    """Headers without those that are spoken between eve-mocks and its preloads."""
-    return Headers(pair for pair in headers.pairs if not pair[0].lower().startswith(INTERNAL_PREFIX))
+    """Headers without those that are spoken between eve-mocks and its preloads; the name of a request is the mock's."""
+
+    def is_internal(name: str) -> bool:
+        return name.startswith(INTERNAL_PREFIX) and name != REQUEST_HEADER
+
+    return Headers(pair for pair in headers.pairs if not is_internal(pair[0].lower()))
 
 
 async def _ask(mock: Mock, request: Request, session: Session) -> Answer:
@@ -354,4 +359,7 @@ def _apply(exchange: Exchange, answer: Answer) -> None:
         nearest=answer.nearest,
         unanswered=answer.unanswered,
         error=answer.error,
+        fix=answer.fix,
+        doubt=answer.doubt,
+        usage=answer.usage,
     )

@@ -181,6 +181,9 @@ class Answer:
     nearest: str | None = None
     unanswered: str | None = None  # what would answer, where the mock had no answer
     error: str | None = None  # set where the mock broke: the call is recorded as error
+    fix: str | None = None  # of that error, where it is not the usual one
+    doubt: str | None = None  # what can hardly be meant, and yet was answered
+    usage: Mapping[str, int] | None = None  # tokens of a model
 
 
 class Mock(Protocol):
@@ -217,6 +220,10 @@ class Mock(Protocol):
 
     def names(self) -> Mapping[str, str]:
         """Every name that a stub may call an operation by, and the operation; also of those without an answer."""
+        ...
+
+    def entries(self) -> list[str]:
+        """What a report calls the entries of its scripts: ``model:draftEmail[1]``."""
         ...
 
     def check(self, rule: Rule) -> None:
@@ -282,6 +289,8 @@ class Call:
     position: int | None = None
     nearest: str | None = None
     unanswered: str | None = None
+    doubt: str | None = None
+    usage: Mapping[str, int] | None = None
     pid: int | None = None
     program: str | None = None
     error: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import Collecting, as_written
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eve_mocks.document import Document
+    from eve_mocks.response import Json
 
 BODIES = ("response", "body", "body_file", "events", "throw", "fault")
 KEYS = (*BODIES, "status", "headers", "delay")
@@ -195,3 +197,13 @@ def _fault(fault: Document) -> FaultKind:
         why=f"a fault is one of {', '.join(FAULTS)}",
         fix=did_you_mean(str(fault.value), FAULTS),
     )
+
+
+def carried(response: Response) -> Json:
+    """The value in a response: the JSON or text of a 200. ``NotImplemented`` for one that goes out as it is."""
+    media_type = dict(response.headers).get("content-type", "").partition(";")[0]
+    if response.status == 200 and response.events is None and media_type == "application/json":
+        return json.loads(response.body)
+    if response.status == 200 and response.events is None and media_type == "text/plain":
+        return response.body.decode()
+    return NotImplemented

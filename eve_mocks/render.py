@@ -54,8 +54,9 @@ def summary(report: Report, *, shown: str, colour: bool, width: int | None = Non
         page.row("error", f"{target['target']}  {_some(names, _MAX_OPERATIONS)}", count=target["calls"])
     if asked and report["unused"]["mocks"]:
         page.row("unused", _some(report["unused"]["mocks"], _MAX_NAMES))
-    if asked and report["unused"]["stubs"]:
-        page.row("unused", f"stubs {_some(report['unused']['stubs'], _MAX_NAMES)}")
+    for key, what in (("stubs", "stubs"), ("scripts", "script entries")):
+        if asked and report["unused"][key]:
+            page.row("unused", f"{what} {_some(report['unused'][key], _MAX_NAMES)}")
     for problem in report["problems"]:
         page.row("problem", problem["message"])
         page.below(why=problem["why"], fix=problem["fix"])

@@ -12,7 +12,7 @@ from eve_mocks import calls
 from eve_mocks.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from eve_mocks.model import Call
@@ -70,6 +70,8 @@ class Tally:
         self._sessions: dict[str, int] = {}
         self._problems: dict[str, dict[str, str]] = {}
         self._stubs: set[str] = set()
+        self._entries: set[str] = set()  # of scripts
+        self._usage: dict[str, dict[str, int]] = {}  # tokens, by session
 
     @classmethod
     def from_log(cls, path: Path) -> Tally:
@@ -99,10 +101,20 @@ class Tally:
         _count(self._sessions, call.session, _MAX_SESSIONS)
         if call.stub is not None and len(self._stubs) < _MAX_STUBS:
             self._stubs.add(call.stub)
+            self._entries.add(f"{call.stub}[{call.position}]")
+        if call.usage is not None:
+            self._spend(call.session, call.usage)
         if call.unanswered is not None or call.outcome == "error":
             self._note(call)
+        elif call.doubt is not None:
+            self._note_doubt(call)
         elif call.outcome == "allowed" and call.reason == "upstream":
             self._note_failure(call, origin)
+
+    def _spend(self, session: str, usage: Mapping[str, int]) -> None:
+        spent = self._usage.setdefault(session if session in self._sessions else OTHERS, {})
+        for name, tokens in usage.items():
+            spent[name] = spent.get(name, 0) + tokens
 
     def _target(self, key: tuple[object, ...], call: Call, origin: str) -> Target:
         name = call.target
@@ -126,13 +138,23 @@ class Tally:
     def _note(self, call: Call) -> None:
         if call.outcome == "error":
             message, why = f"the mock {call.target} broke: {call.operation}", call.error or "it gave no answer"
-            fix = "Correct the mock; a failure that the agent is meant to see is raised as ToolError or Throw."
+            fix = call.fix or (
+                "Correct the mock; a failure that the agent is meant to see is raised as ToolError or Throw."
+            )
         else:
             message = f"the mock {call.target} has no answer for {call.operation}"
             why = f"the nearest is {call.nearest}" if call.nearest else "it has nothing that is near"
             fix = call.unanswered or ""
         if len(self._problems) < _MAX_PROBLEMS:
             self._problems.setdefault(f"{message}\n{why}", {"message": message, "why": why, "fix": fix})
+
+    def _note_doubt(self, call: Call) -> None:
+        message = f"the mock {call.target} may not answer {call.operation} as it was meant"
+        if len(self._problems) < _MAX_PROBLEMS:
+            fix = "Correct the script, unless the agent is meant to be misled."
+            self._problems.setdefault(
+                f"{message}\n{call.doubt}", {"message": message, "why": call.doubt or "", "fix": fix}
+            )
 
     def _note_failure(self, call: Call, origin: str) -> None:
         message = f"eve-mocks could not reach {origin.removesuffix('/')}, which {call.target} allows"
@@ -154,9 +176,13 @@ class Tally:
         return {
             "counts": dict(self.counts),
             "targets": [target.as_json() for target in sorted(self._targets.values(), key=_order)],
-            "sessions": [{"id": id_, "calls": count} for id_, count in self._sessions.items()],
+            "sessions": [
+                {"id": id_, "calls": count, **({"usage": self._usage[id_]} if id_ in self._usage else {})}
+                for id_, count in self._sessions.items()
+            ],
             "problems": problems,
             "stubs": sorted(self._stubs),
+            "entries": sorted(self._entries),
         }
 
 
@@ -177,6 +203,7 @@ def begin(
     not_contained: str | None,
     mocks: Iterable[str],
     stubs: Iterable[str] = (),
+    scripts: Iterable[str] = (),
     log: str | None,
 ) -> Report:
     """The report of a run that has not ended: what is known before its first call.
@@ -192,7 +219,7 @@ def begin(
         "childExitCode": None,
         "contained": not_contained is None,
         **({} if not_contained is None else {"notContained": not_contained}),
-        "unused": {"stubs": list(stubs), "scripts": [], "mocks": list(mocks)},
+        "unused": {"stubs": list(stubs), "scripts": list(scripts), "mocks": list(mocks)},
         "log": log,
     }
     return with_calls(begun, Tally().as_json())
@@ -204,15 +231,16 @@ def with_calls(report: Report, tally: Report, problems: Iterable[Problem] = ()) 
     ``unused`` of the tally, where it has one, is what there was to use, after all edits.
     """
     used = {target["target"] for target in tally["targets"] if target["outcome"] in ("mocked", "error")}
-    played = set(tally.get("stubs", ()))
+    played, taken = set(tally.get("stubs", ())), set(tally.get("entries", ()))
     there = {**report["unused"], **tally.get("unused", {})}
     unused = {
         **there,
         "stubs": [label for label in there["stubs"] if label not in played],
+        "scripts": [entry for entry in there["scripts"] if entry not in taken],
         "mocks": [name for name in there["mocks"] if name not in used],
     }
     told = [{key: value for key, value in dataclasses.asdict(one).items() if value is not False} for one in problems]
-    counted = {key: value for key, value in tally.items() if key != "stubs"}
+    counted = {key: value for key, value in tally.items() if key not in ("stubs", "entries")}
     return {**report, **counted, "unused": unused, "problems": [*told, *tally["problems"]]}
 
 
@@ -220,16 +248,27 @@ def end(
     report: Report, *, child_exit: int, duration_ms: float, fail_on_block: FailOnBlock, fail_on_unused: bool = False
 ) -> Report:
     """A report with its exit code."""
-    if fail_on_unused and (unused := report["unused"]["stubs"]):
-        problem = {
-            "message": f"{len(unused)} {'stub was' if len(unused) == 1 else 'stubs were'} never used",
-            "why": f"no call matched {', '.join(unused)}, and --fail-on-unused asks for one",
-            "fix": "Correct what the stub matches, or take it out.",
-            "fails": True,
-        }
-        report = {**report, "problems": [*report["problems"], problem]}
+    if fail_on_unused:
+        report = {**report, "problems": [*report["problems"], *_unused(report)]}
     ended = {**report, "childExitCode": child_exit, "durationMs": round(duration_ms)}
     return {**ended, "exitCode": exit_code(ended, child_exit, fail_on_block)}
+
+
+def _unused(report: Report) -> Iterator[dict[str, Any]]:
+    """A problem for what was never used, and should have been."""
+    for key, one, several in (
+        ("stubs", "stub was", "stubs were"),
+        ("scripts", "script entry was", "script entries were"),
+    ):
+        if unused := report["unused"][key]:
+            yield {
+                "message": f"{len(unused)} {one if len(unused) == 1 else several} never used",
+                "why": f"no call used {', '.join(unused)}, and --fail-on-unused asks for one",
+                "fix": "Correct what the stub matches, or take it out."
+                if key == "stubs"
+                else "Take out the entries that no request comes to, or have the agent make the request.",
+                "fails": True,
+            }
 
 
 def fold(report: Report, log: Path) -> Report:

@@ -90,6 +90,7 @@ def run(plan: Plan) -> int:
                     not_contained=containment.why_not,
                     mocks=[mock.name for mock in mocks.mocks],
                     stubs=labels((*stubs, *(mock.stubs for mock in mocks.mocks))),
+                    scripts=[entry for mock in mocks.mocks for entry in mock.entries()],
                 )
                 child_exit = command.wait()
                 tally, failure = proxy.finish()

@@ -61,7 +61,7 @@ class Session:
     ``stubs`` are rules that come before those of the mocks, list by list; ``seeds`` replace those of the mocks.
     """
 
-    __slots__ = ("_seeds", "_states", "_turns", "id", "stubs")
+    __slots__ = ("_progress", "_seeds", "_states", "_turns", "id", "stubs")
 
     def __init__(self, id_: str, *stubs: Rules, seeds: Mapping[str, Json] = _NO_SEEDS) -> None:
         self.id = id_
@@ -69,6 +69,7 @@ class Session:
         self._seeds = seeds
         self._states: dict[str, Any] = {}
         self._turns: dict[str, asyncio.Lock] = {}
+        self._progress: dict[str, Any] = {}
 
     def turn(self, mock: str) -> asyncio.Lock:
         """The lock under which an answer is chosen and its handler runs; it is taken in arrival order."""
@@ -88,6 +89,13 @@ class Session:
             seed = self._seeds.get(mock, seed)
             self._states[mock] = seed() if callable(seed) else copy.deepcopy(seed)
         return self._states[mock]
+
+    def progress[P](self, mock: str, begin: Callable[[], P]) -> P:
+        """What the session has used of a mock, beside its stubs: what ``begin`` made at first use."""
+        if mock not in self._progress:
+            self._progress[mock] = begin()
+        found: P = self._progress[mock]
+        return found
 
     def set_state(self, mock: str, state: Json) -> None:
         self._states[mock] = state

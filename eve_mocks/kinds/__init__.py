@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from eve_mocks.kinds import allow, http, mcp
+from eve_mocks.kinds import allow, http, mcp, model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KINDS: Mapping[str, Callable[[str, Document], Mock | Passage]] = {
     "http": http.from_document,
     "mcp": mcp.from_document,
+    "model": model.from_document,
     "allow": functools.partial(allow.from_document, "allow"),
     "block": functools.partial(allow.from_document, "block"),
 }

@@ -164,6 +164,7 @@ async def serve(
     loaded = dispatcher.router.mocks  # as the last edit has left them
     report["unused"] = {
         "stubs": labels((*stubs, *(mock.stubs for mock in loaded))),
+        "scripts": [entry for mock in loaded for entry in mock.entries()],
         "mocks": [mock.name for mock in loaded],
     }
     report["problems"] += reloading.problems + listener.trust.problems

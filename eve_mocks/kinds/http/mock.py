@@ -71,6 +71,9 @@ class Http:
     def names(self) -> dict[str, str]:
         return {operation: operation for operation in self.operations()}
 
+    def entries(self) -> list[str]:
+        return []
+
     def check(self, rule: Rule) -> None:
         """Accept any: whatever an outcome is, HTTP carries it."""
 

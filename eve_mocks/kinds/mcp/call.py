@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
@@ -10,6 +9,7 @@ from eve_mocks.interruption import is_from_outside
 from eve_mocks.kinds.mcp.results import Result, failed
 from eve_mocks.match import nearest
 from eve_mocks.model import BadRequest, Fault, Throw, ToolError
+from eve_mocks.outcome import carried
 from eve_mocks.response import Response
 from eve_mocks.stubs.playback import nearest_miss
 
@@ -132,13 +132,3 @@ def _mistake(name: str, error: BaseException) -> MockError:
         why=f"the mock failed while it answered {name}",
         fix="Correct what it answers with.",
     )
-
-
-def carried(response: Response) -> Json:
-    """The tool's value in a response: the JSON or text of a 200. ``NotImplemented`` for one that goes out as it is."""
-    media_type = dict(response.headers).get("content-type", "").partition(";")[0]
-    if response.status == 200 and response.events is None and media_type == "application/json":
-        return json.loads(response.body)
-    if response.status == 200 and response.events is None and media_type == "text/plain":
-        return response.body.decode()
-    return NotImplemented

@@ -6,8 +6,9 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eve_mocks.kinds.mcp.call import ToolCall, carried
+from eve_mocks.kinds.mcp.call import ToolCall
 from eve_mocks.model import Answer, Request
+from eve_mocks.outcome import carried
 from eve_mocks.response import Response
 from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.rules import NO_RULES
@@ -64,6 +65,9 @@ class McpMock:
 
     def names(self) -> dict[str, str]:
         return {name: name for name in self._tools}
+
+    def entries(self) -> list[str]:
+        return []
 
     def check(self, rule: Rule) -> None:
         tool = self._tools[rule.target.operation]

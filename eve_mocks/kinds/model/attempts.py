@@ -1,0 +1,81 @@
+"""Which requests are the same call once more: an SDK that retries gets the entry of its first attempt.
+
+The SDKs of OpenAI and Anthropic count their attempts in a header; of others, a request that repeats one that failed
+in a way that is worth a retry.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eve_mocks.kinds.model.turn import Turn
+    from eve_mocks.model import Request
+
+_COUNT = "x-stainless-retry-count"
+# Enough for all that one session has under way at a time.
+_KEPT = 256
+
+
+@dataclasses.dataclass(slots=True)
+class Taken:
+    """A call that has its entry, and how often it was answered."""
+
+    turn: Turn
+    key: str
+    position: int
+    label: str
+    unoffered: str | None = None
+    served: int = 1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the next attempt is to get another entry."""
+        failure = self.turn.failure
+        return failure is not None and failure.attempts is not None and self.served >= failure.attempts
+
+    @property
+    def is_worth_a_retry(self) -> bool:
+        """Whether a client without a counter asks again: what the AI SDK retries, and the others less."""
+        failure = self.turn.failure
+        return failure is not None and (failure.status in (408, 409, 429) or failure.status >= 500)
+
+
+class Attempts:
+    """The calls of one session to one mock that may be asked again."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        self._calls: collections.OrderedDict[bytes, list[Taken]] = collections.OrderedDict()
+
+    def before(self, request: Request) -> Taken | None:
+        """The call that a request repeats; None for a new one."""
+        calls = self._calls.get(_identity(request), [])
+        counted = request.headers.get(_COUNT, "")
+        if counted.isdigit():
+            count = int(counted)
+            # From the last on: an earlier one that was asked the same may have ended long ago.
+            return next((call for call in reversed(calls) if call.served == count), None) if count else None
+        return next((call for call in calls if call.is_worth_a_retry), None)
+
+    def keep(self, request: Request, taken: Taken, *, instead_of: Taken | None = None) -> None:
+        """Remember a call; ``instead_of`` is the one whose attempts are over."""
+        identity = _identity(request)
+        calls = self._calls.setdefault(identity, [])
+        if instead_of is not None:
+            taken.served = instead_of.served + 1
+            calls.remove(instead_of)
+        if taken.is_worth_a_retry or _COUNT in request.headers:
+            calls.append(taken)
+        del calls[:-_KEPT]
+        self._calls.move_to_end(identity)
+        while len(self._calls) > _KEPT:
+            self._calls.popitem(last=False)
+
+
+def _identity(request: Request) -> bytes:
+    return hashlib.blake2b(request.path.encode() + b"\0" + request.body, digest_size=16).digest()

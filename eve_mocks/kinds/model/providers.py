@@ -1,0 +1,55 @@
+"""The providers: where each is, and which operations of it are mocked. A provider more is an entry more here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from eve_mocks.kinds.model import openai_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eve_mocks.kinds.model.turn import Api
+
+
+class Endpoint(NamedTuple):
+    """An operation by its method and the path that it ends with; a group of the pattern is a parameter."""
+
+    method: str
+    shown: str
+    path: re.Pattern[str]
+    api: Api
+
+
+class Provider(NamedTuple):
+    """``keys`` are the variables in which its SDKs look for a key."""
+
+    name: str
+    url: str
+    keys: tuple[str, ...]
+    endpoints: tuple[Endpoint, ...]
+
+    def find(self, method: str, path: str) -> tuple[Api, Mapping[str, str]] | None:
+        """What serves a request, and the parameters of its path, relative to the url of the mock."""
+        for endpoint in self.endpoints:
+            if endpoint.method == method and (found := endpoint.path.fullmatch(path)):
+                return endpoint.api, {name: value for name, value in found.groupdict().items() if value is not None}
+        return None
+
+    def paths(self) -> list[str]:
+        """The operations as a person reads them."""
+        return [f"{endpoint.method} {endpoint.shown}" for endpoint in self.endpoints]
+
+
+def _endpoint(method: str, shown: str, api: Api) -> Endpoint:
+    """Compile a path with parameters in braces. What is before it is another server's base path, or a version."""
+    pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+?)", re.escape(shown))
+    return Endpoint(method, shown, re.compile(rf"(?:/.*)?{pattern}/?"), api)
+
+
+_OPENAI = (_endpoint("POST", "/chat/completions", openai_chat.API),)
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("openai", "https://api.openai.com/", ("OPENAI_API_KEY",), _OPENAI),
+}
