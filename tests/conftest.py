@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,9 @@ from running_proxy import ca, proxy  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# Under nohup it would be ignored by all that is started here.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 EVE_MOCKS = str(Path(sys.executable).with_name("eve-mocks"))
 

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 from eve_mocks import outcome, routes
-from eve_mocks.kinds import KINDS, allow, http, mcp
+from eve_mocks.kinds import KINDS, allow, http, mcp, model
+from eve_mocks.kinds.model import entry
 from eve_mocks.load import load
 from eve_mocks.response import EVENT_KEYS, FAULTS
 from eve_mocks.stubs import rules
@@ -35,6 +36,8 @@ def test_it_is_a_json_schema() -> None:
     [
         ("http", http.KEYS),
         ("mcp", mcp.KEYS),
+        ("model", model.KEYS),
+        ("usage", entry.USAGE_KEYS),
         ("passage", allow.KEYS),
         ("methods", routes.METHODS),
         ("outcome", outcome.KEYS),
@@ -52,6 +55,7 @@ def test_it_names_the_keys_that_the_loader_knows(definition: str, keys: tuple[st
 
 def test_it_names_the_kinds_and_faults_that_the_loader_knows() -> None:
     assert SCHEMA["properties"]["kind"]["enum"] == list(KINDS)
+    assert set(SCHEMA["definitions"]["entry"]["then"]["properties"]) == {*entry.WIRE_KEYS, "usage"}
     assert SCHEMA["definitions"]["outcome"]["properties"]["fault"]["enum"] == list(FAULTS)
 
 
@@ -107,6 +111,25 @@ GOOD = {
           /**: {GET: {response: 1}}
           /: {GET: {response: 1}}
         """,
+    "a model": """
+        kind: model
+        provider: openai
+        url: https://models.example.com/v1
+        scripts:
+          draft: [text, {score: 4}, [1], null, {result: {$tools: 1}, usage: {totalTokens: 1}}]
+          gpt-5.5:
+            - {$tools: [{tool: a, input: {}, id: x}, {tool: b}], $text: Looking., usage: {inputTokens: 1}, $delay: 1s}
+            - {$throw: {status: 529, name: n, message: m, attempts: 1}, $text: Half}
+            - {$refusal: No.}
+        requests:
+          draft: {schema: Draft, tools: [search], match: {messages: {minItems: 1}}}
+        models: [gpt-5]
+        repeat_last: true
+        seam: {request: draft, occurrence: 2}
+        tokens_per_second: 50
+        delay: 250ms
+        """,
+    "a server that speaks as OpenAI does": "{kind: model, url: 'https://x.test/v1', scripts: {}}",
     "stubs": """
         kind: mcp
         url: https://x.test
@@ -181,6 +204,15 @@ BAD = {
     "an event without data": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {events: [{id: 1}]}}}}",
     "a header that is a map": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {body: a, headers: {b: {}}}}}}",
     "mcp_sessions that is text": "{kind: mcp, url: 'https://x.test', mcp_sessions: 'yes'}",
+    "a model of nobody": "{kind: model, scripts: {}}",
+    "a model of an unknown provider": "{kind: model, provider: opnai, scripts: {}}",
+    "a model without scripts": "{kind: model, provider: openai}",
+    "a script that is text": "{kind: model, provider: openai, scripts: {m: text}}",
+    "an unknown key of an entry": "{kind: model, provider: openai, scripts: {m: [{$tols: []}]}}",
+    "an entry without tools": "{kind: model, provider: openai, scripts: {m: [{$tools: []}]}}",
+    "a throw that succeeds": "{kind: model, provider: openai, scripts: {m: [{$throw: {status: 200}}]}}",
+    "a request that nothing tells": "{kind: model, provider: openai, scripts: {m: []}, requests: {m: {}}}",
+    "a seam that is no request": "{kind: model, provider: openai, scripts: {m: []}, seam: {}}",
     "an unknown key of a tool": "{kind: mcp, url: 'https://x.test', tools: {a: {dscription: x}}, results: {a: 1}}",
 }
 

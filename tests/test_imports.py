@@ -59,7 +59,7 @@ LAYERS = [
         "secret_urls",
     },
     {"model", "records", "ports", "outbox"},
-    {"response"},
+    {"response", "scripts"},
     {"errors", "exits", "files", "interruption", "silence", "threads"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -1,65 +1,49 @@
-"""The scripts of the repository do what their first lines say."""
+"""Scripts: envelopes, the key of a request, positions."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SCRIPTS = sorted(path for path in (ROOT / "scripts").iterdir() if not path.suffix)
+from eve_mocks.scripts import Envelope, Positions, envelope, key_of
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, ROOT / ".ci" / "run"], ids=lambda path: path.name)
-def test_a_script_can_be_run_and_says_what_it_is_for(script: Path) -> None:
-    assert os.access(script, os.X_OK)
-    first, second, *_ = script.read_text().splitlines()
-    assert re.match(r"#!/usr/bin/env (bash|python3)$", first)
-    assert re.match(r'# \w|"""\w', second)
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("text", Envelope("text")),
+        ({"score": 4}, Envelope({"score": 4})),
+        ({"result": "x"}, Envelope("x")),
+        ({"result": "x", "usage": {"totalTokens": 120}}, Envelope("x", usage={"totalTokens": 120})),
+        ({"result": "x", "messages": [], "raw": 1}, Envelope("x", messages=[], raw=1)),
+        ({"result": {"result": "x"}}, Envelope({"result": "x"})),
+        ({"result": "x", "other": 1}, Envelope({"result": "x", "other": 1})),
+        ({"usage": {}}, Envelope({"usage": {}})),
+        (None, Envelope(None)),
+    ],
+    ids=repr,
+)
+def test_an_entry_is_an_envelope_only_by_its_own_keys(entry: Any, expected: Envelope) -> None:
+    assert envelope(entry) == expected
 
 
-def test_ci_runs_the_tests() -> None:
-    assert "../scripts/test" in (ROOT / ".ci" / "run").read_text()
+@pytest.mark.parametrize(
+    ("candidates", "key"),
+    [(["draft", "gpt-5.5"], "draft"), (["other", "gpt-5.5"], "gpt-5.5"), (["other"], None), ([], None)],
+    ids=["its name", "its model", "neither", "nothing"],
+)
+def test_the_key_of_a_request(candidates: list[str], key: str | None) -> None:
+    assert key_of(candidates, {"draft": 1, "gpt-5.5": 1}) == key
 
 
-def test_demo(home: Path) -> None:
-    """It exits 0 only when each line that its agent says is the expected one, and the run exits 1."""
-    done = subprocess.run(
-        [ROOT / "scripts" / "demo"],
-        env=os.environ | {"XDG_DATA_HOME": str(home / "data")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "blocked   1   logs.example.com  GET /v1/tail" in done.stderr
+def test_entries_are_taken_in_order_and_a_queue_runs_dry() -> None:
+    positions = Positions()
+    assert [positions.take("a", 2) for _ in range(4)] == [0, 1, None, None]
+    assert positions.take("b", 1) == 0
 
 
-def test_setup_tells_what_to_install_where_there_is_no_python(tmp_path: Path) -> None:
-    """In a copy, on a PATH with everything but a Python."""
-    (tmp_path / "scripts").mkdir()
-    for name in ("scripts/setup", "pyproject.toml"):
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in ("bash", "dirname", "sha256sum", "cat", "ls", "sort"):
-        (tools / tool).symlink_to(f"/usr/bin/{tool}")
-    done = subprocess.run(
-        ["/usr/bin/bash", "scripts/setup"],
-        cwd=tmp_path,
-        env={"PATH": str(tools), "HOME": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "no Python 3.12 or newer with venv was found" in done.stderr
-    assert "apt-get install" in done.stderr
-    assert not (tmp_path / ".venv").exists()
+def test_the_last_entry_repeats_where_that_is_asked_for() -> None:
+    positions = Positions()
+    assert [positions.take("a", 2, repeat_last=True) for _ in range(4)] == [0, 1, 1, 1]
+    assert positions.take("b", 0, repeat_last=True) is None

@@ -68,7 +68,8 @@ class Entry:
             if asked.forced is not None and isinstance(value, dict):
                 uses = (Use(tool=asked.forced, input=value),)
             else:
-                text = value if isinstance(value, str) and asked.schema is None else json_text(_wrapped(value, asked))
+                told = _wrapped(value, asked)
+                text = told if isinstance(told, str) else json_text(told)
         return Turn(
             id=id_,
             text=text,
