@@ -161,10 +161,13 @@ async def _stream(wire: Wire, exchange: Exchange, response: Response) -> None:
     pairs = honest_headers(response, exchange.request.method)
     wire.transport.write(_head(wire, response, pairs))
     kept, size = bytearray(), 0
+    loop = asyncio.get_running_loop()
+    due = loop.time()  # counted on, so that what a timer is late does not add up
     try:
         for event in response.events or () if exchange.request.method != "HEAD" else ():
-            if event.delay:
-                await asyncio.sleep(event.delay)
+            due += event.delay
+            if event.delay and (wait := due - loop.time()) > 0:
+                await asyncio.sleep(wait)
             data = event.encode()
             wire.transport.write(wire.conn.send(h11.Data(data=data)) or b"")
             kept += data[: KEPT - len(kept)]
