@@ -172,9 +172,12 @@ def _finite(word: str) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A mock's answer to one request, and what the log tells of how it came about."""
+    """A mock's answer to one request, and what the log tells of how it came about.
 
-    response: Response
+    Without a ``response``, the upstream is to be asked in place of the mock.
+    """
+
+    response: Response | None
     operation: str
     stub: str | None = None
     position: int | None = None

@@ -24,6 +24,7 @@ from running_proxy import FunctionMock, echo, read_all, read_head, request
 from upstream import certify
 
 from eve_mocks.encoding import decode
+from eve_mocks.load import load
 from eve_mocks.model import Headers, Passage
 from eve_mocks.proxy.recording import Body
 from eve_mocks.proxy.upstream import UnknownProxy, Upstreams, parse_proxy
@@ -612,3 +613,67 @@ def test_a_compressed_answer_is_recorded_as_text():
         assert body.take(packed[n : n + 1]) == packed[n : n + 1]
     assert body.plain(Headers([("Content-Encoding", "gzip")])) == decode(packed, "gzip")
     assert body.size == len(packed)
+
+
+class TestSeam:
+    """A mock leaves one request to the upstream, between two that it answers."""
+
+    SCRIPT = "{kind: model, url: 'https://upstream.example.com/v1', scripts: {m: [one, slot, two]}, seam: SEAM}"
+
+    @pytest.fixture
+    def seam(self, proxy, outside, tmp_path):
+        (tmp_path / "mocks").mkdir()
+        seam = "{request: m, occurrence: 2}"
+        (tmp_path / "mocks" / "ai.yaml").write_text(self.SCRIPT.replace("SEAM", seam))
+        return proxy(load(tmp_path / "mocks").mocks, upstreams=outside.upstreams())
+
+    @staticmethod
+    def ask(client, text, **given):
+        url = f"https://{NAME}/v1/chat/completions"
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
+        return client.post(url, content=body, **given).json()
+
+    @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
+    def test_one_request_reaches_the_upstream(self, seam, http2):
+        with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10, http2=http2) as client:
+            first = self.ask(client, "a", headers={"x-eve-mocks-session": "s1"})
+            asked = self.ask(client, "b", headers={"x-eve-mocks-session": "s1", "authorization": "Bearer key"})
+            last = self.ask(client, "c", headers={"x-eve-mocks-session": "s1"})
+        assert [one["choices"][0]["message"]["content"] for one in (first, last)] == ["one", "two"]
+        assert asked["path"] == "/v1/chat/completions"
+        headers = dict(asked["headers"])
+        assert headers["authorization"] == "Bearer key"
+        assert not [name for name in headers if name.lower().startswith("x-eve-mocks")]
+        calls = seam.recorded(3)
+        assert [(call.outcome, call.target, call.session) for call in calls] == [
+            ("mocked", "ai", "s1"),
+            ("allowed", "ai", "s1"),
+            ("mocked", "ai", "s1"),
+        ]
+        assert (calls[1].stub, calls[1].position, calls[1].operation) == ("ai:m", 1, "m")
+        assert b'"content": "b"' in calls[1].request_body
+        assert not [value for name, value in calls[1].request_headers if "internal" in name]
+
+    def test_a_compressed_body_arrives_as_it_was(self, seam):
+        with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:
+            self.ask(client, "a")
+            body = gzip.compress(b'{"model": "m", "messages": []}')
+            answer = client.post(
+                f"https://{NAME}/v1/chat/completions", content=body, headers={"content-encoding": "gzip"}
+            ).json()
+        headers = {name.lower(): value for name, value in answer["headers"]}
+        assert (headers["content-encoding"], headers["content-length"]) == ("gzip", str(len(body)))
+
+    def test_a_retry_of_it_reaches_the_upstream_too(self, seam):
+        with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:
+            self.ask(client, "a")
+            for count in ("0", "1"):
+                assert "path" in self.ask(client, "b", headers={"x-stainless-retry-count": count})
+            assert self.ask(client, "c")["choices"][0]["message"]["content"] == "two"
+
+    @pytest.mark.parametrize("forged", ["x {}", "{}", " {}", "no", ""], ids=repr)
+    def test_nobody_else_can_ask_for_it(self, seam, forged):
+        with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:
+            headers = {"x-eve-mocks-internal-seam": forged}
+            answers = [self.ask(client, text, headers=headers) for text in ("a", "b", "c")]
+        assert ["choices" in answer for answer in answers] == [True, False, True]

@@ -329,7 +329,17 @@ class Http1(asyncio.Protocol):
                 body = decode(body, codings)
             except BadEncoding as error:
                 incoming.refused, status = Refused("message", f"{error}.", BROKEN), 400
-        await reply.send(self, await self._exchange(incoming, body, status))
+        exchange = await self._exchange(incoming, body, status)
+        if exchange.response is None:
+            self._let_through(incoming, exchange)
+        else:
+            await reply.send(self, exchange)
+
+    def _let_through(self, incoming: Incoming, exchange: Exchange) -> None:
+        """Send a request on whose mock leaves it to the upstream, as its body came. What follows goes with it."""
+        self._over = True
+        data = forward.to_upstream(exchange, b"".join(incoming.parts), self._lanes.token) + self._pending
+        self._lanes.pass_on(self.transport, incoming.connection, bytes(data))
 
     async def _answer_early(self, incoming: Incoming) -> None:
         """Answer ``Expect: 100-continue``: an error at once, anything else when the body has come after all."""

@@ -139,6 +139,7 @@ class Passing:
             why = in_own_words(flow.metadata[REFUSED])
             self._refuse(flow, carried, Refused("message", f"The request is not valid HTTP: {why}.", BROKEN))
             return
+        seam = forward.let_through(flow.request.headers.pop(forward.SEAM, None), self._token)
         try:
             connection, request = read(flow, carried.connection)
         except BadTarget as error:
@@ -150,6 +151,9 @@ class Passing:
         entry = self._dispatcher.resolve(request.target)
         if carried.connection.host is None and is_loopback(request.target.host):
             self._direct(flow, carried, request.target)
+        elif seam is not None and entry is not None:
+            passage = Passage(kind="allow", name=entry.name, url=entry.url, why="the mock leaves it to the upstream")
+            self._let_through(flow, carried, connection, request, passage, **seam)
         elif isinstance(entry, Passage) and entry.kind == "allow":
             self._let_through(flow, carried, connection, request, entry)
         else:
@@ -209,13 +213,20 @@ class Passing:
     # Where a request goes.
 
     def _let_through(
-        self, flow: http.HTTPFlow, carried: Carried, connection: Connection, request: Request, entry: Passage
+        self,
+        flow: http.HTTPFlow,
+        carried: Carried,
+        connection: Connection,
+        request: Request,
+        entry: Passage,
+        **told: object,
     ) -> None:
         try:
             exchange = self._dispatcher.allowed(request, entry, user=connection.session, client=connection.peer)
         except BadSession:
             self._send_back(flow, carried, connection)
             return
+        exchange.note(**told)
         recording = Recording(exchange, carried.recordings)
         flow.metadata[_RECORDING] = recording
         try:

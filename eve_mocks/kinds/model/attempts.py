@@ -30,6 +30,7 @@ class Taken:
     label: str
     unoffered: str | None = None
     served: int = 1
+    passes: bool = False  # the real model is asked
 
     @property
     def is_over(self) -> bool:
@@ -41,6 +42,8 @@ class Taken:
     def is_worth_a_retry(self) -> bool:
         """Whether a client without a counter asks again: what the AI SDK retries, and the others less."""
         failure = self.turn.failure
+        if self.passes:  # what came of it is not known here
+            return True
         return failure is not None and (failure.status in (408, 409, 429) or failure.status >= 500)
 
 

@@ -42,9 +42,10 @@ _AT_ONCE = ("retry-after-ms", "1")
 class Progress:
     """What one session has used of one mock."""
 
-    __slots__ = ("attempts", "positions", "turns")
+    __slots__ = ("attempts", "is_past_seam", "positions", "turns")
 
     def __init__(self) -> None:
+        self.is_past_seam = False
         self.positions = Positions()
         self.attempts = Attempts()
         self.turns = 0
@@ -212,10 +213,14 @@ class Model:
                 why=f"a request takes the next entry of its queue, and this was one more: {_shown(asked.prompt)}",
                 fix=f"Add an entry to {key}, or set repeat_last: true.",
             )
-        given = queue[position]
+        given, label, seam = queue[position], f"{self.name}:{key}", self.seam
+        if seam is not None and (key, position + 1) == (seam.request, seam.occurrence) and not progress.is_past_seam:
+            progress.is_past_seam = True
+            if seam.candidate is None:
+                return Taken(Turn(id=id_), key, position, label, passes=True)
+            given = seam.candidate
         entry = given if isinstance(given, Entry) else await self._ask(given, asked, session)
-        turn = entry.turn(asked, id_)
-        return Taken(turn, key, position, f"{self.name}:{key}", entry.unoffered(asked))
+        return Taken(entry.turn(asked, id_), key, position, label, entry.unoffered(asked))
 
     async def _ask(self, handler: Handler, asked: Asked, session: Session) -> Entry:
         """The entry that a function gives."""
@@ -260,7 +265,10 @@ class Model:
     def _answer(self, api: Api, asked: Asked, taken: Taken) -> Answer:
         turn = dataclasses.replace(taken.turn, delay=taken.turn.delay + self._delay)
         failure = turn.failure
-        if failure is not None and not (asked.streams and turn.text):
+        response: Response | None
+        if taken.passes:
+            response = None
+        elif failure is not None and not (asked.streams and turn.text):
             response = _refusal(api, failure, delay=turn.delay)
         elif asked.streams:
             response = events(api, asked, turn, self._tokens_per_second)
@@ -272,7 +280,7 @@ class Model:
             stub=taken.label or None,
             position=taken.position if taken.label else None,
             doubt=self._doubt(taken.unoffered, asked),
-            usage={"inputTokens": turn.usage.input, "outputTokens": turn.usage.output} if failure is None else None,
+            usage=turn.usage.as_json() if failure is None and not taken.passes else None,
         )
 
     def _doubt(self, tool: str | None, asked: Asked) -> str | None:

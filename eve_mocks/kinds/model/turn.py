@@ -77,6 +77,10 @@ class Usage:
     def total(self) -> int:
         return self.input + self.output
 
+    def as_json(self) -> dict[str, int]:
+        """What a report sums up."""
+        return {"inputTokens": self.input, "outputTokens": self.output}
+
 
 NO_USAGE = Usage()
 
