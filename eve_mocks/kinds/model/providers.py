@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eve_mocks.kinds.model import openai_chat
+from eve_mocks.kinds.model import anthropic, openai_chat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +50,14 @@ def _endpoint(method: str, shown: str, api: Api) -> Endpoint:
 
 _OPENAI = (_endpoint("POST", "/chat/completions", openai_chat.API),)
 
+_ANTHROPIC = (
+    _endpoint("POST", "/v1/messages", anthropic.MESSAGES),
+    _endpoint("POST", "/v1/messages/count_tokens", anthropic.COUNT),
+    _endpoint("GET", "/v1/models", anthropic.MODELS),
+    _endpoint("GET", "/v1/models/{model}", anthropic.MODEL),
+)
+
 PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider("openai", "https://api.openai.com/", ("OPENAI_API_KEY",), _OPENAI),
+    "anthropic": Provider("anthropic", "https://api.anthropic.com/", ("ANTHROPIC_API_KEY",), _ANTHROPIC),
 }
