@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eve_mocks.trust import SYSTEM_FOLDERS, TRUST_STORE_PASSWORD
@@ -76,6 +77,7 @@ _PROJECT_PROXIES = ("npm_config_proxy", "npm_config_https_proxy", "YARN_HTTP_PRO
 _OTHER_NO_PROXY = re.compile(r"(npm_config_|global_agent_|yarn_)?no_?(grpc_)?proxy", re.IGNORECASE)
 _COERCED = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 # A project's own value goes first, even an empty one.
+_NO_KEYS: Mapping[str, str] = MappingProxyType({})
 _DEFAULTS = {"EVE_TELEMETRY_DISABLED": "1", "NO_UPDATE_NOTIFIER": "1", "DO_NOT_TRACK": "1"}
 
 
@@ -132,9 +134,16 @@ def _given_ca_files(given: Mapping[bytes, bytes]) -> list[str]:
 
 
 def extend(
-    given: Mapping[bytes, bytes], *, port: int, token: str, trust: Trust, run: str, wgetrc: Path | None = None
+    given: Mapping[bytes, bytes],
+    *,
+    port: int,
+    token: str,
+    trust: Trust,
+    run: str,
+    wgetrc: Path | None = None,
+    keys: Mapping[str, str] = _NO_KEYS,
 ) -> dict[bytes, bytes]:
-    """The environment of a command whose proxy listens on a port of loopback."""
+    """The environment of a command whose proxy listens on a port of loopback. ``keys`` are of mocked providers."""
     proxy = f"http://127.0.0.1:{port}"
     ours = {RUN: run, BUNDLE: str(trust.bundle), PROXY: proxy, URL: proxy, TOKEN: token}
     ours |= {"NODE_USE_ENV_PROXY": "1", "PERL_LWP_ENV_PROXY": "1"}
@@ -150,6 +159,7 @@ def extend(
     ours |= dict.fromkeys((*_CA_FILES, *_given_ca_files(given)), str(trust.bundle))
     if wgetrc is not None:
         ours["WGETRC"] = str(wgetrc)
+    ours |= keys
     for name, value in (*_DEFAULTS.items(), ("VERCEL_OIDC_TOKEN", _placeholder_token())):
         if name.encode() not in given:
             ours[name] = value

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eve_mocks import beginning, ca, child, environment, run_folder, trust, wgetrc
+from eve_mocks import beginning, ca, child, environment, keys, run_folder, trust, wgetrc
 from eve_mocks.containment import Containment
 from eve_mocks.errors import MockError, Problem
 from eve_mocks.load import load
@@ -60,6 +60,7 @@ def run(plan: Plan) -> int:
         mocks = in_thread(lambda: _load(plan), "load")
     if mocks.errors:
         raise ExceptionGroup("the mocks are wrong", mocks.errors)
+    router = Router(mocks.mocks, mocks.passages)
     stubs = beginning.read(plan.stubs, plan.seeds, mocks.mocks).stubs
     started, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     given = environment.of_the_caller()
@@ -76,10 +77,11 @@ def run(plan: Plan) -> int:
             trust=trusted,
             run=folder.path.name,
             wgetrc=_wgetrc(folder, trusted, given),
+            keys=keys.placeholders(router, given, Path()),
         )
         package = _npm_package(Path())
         try:
-            containment.prepare(proxy, Router(mocks.mocks, mocks.passages))
+            containment.prepare(proxy, router)
             with child.started(plan.command, command_environment, containment.launch) as command:
                 from eve_mocks.account import Account
 

@@ -31,7 +31,7 @@ LAYERS = [
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"run_folder"},
     {"program"},
-    {"load", "beginning", "connections", "environment", "wgetrc", "npm_package"},
+    {"load", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
     {"trust"},
     {"ca"},
     {"doubts"},
@@ -50,6 +50,7 @@ LAYERS = [
     {
         "folder",
         "match",
+        "providers",
         "encoding",
         "redact",
         "known_tokens",

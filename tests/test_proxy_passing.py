@@ -671,7 +671,7 @@ class TestSeam:
                 assert "path" in self.ask(client, "b", headers={"x-stainless-retry-count": count})
             assert self.ask(client, "c")["choices"][0]["message"]["content"] == "two"
 
-    @pytest.mark.parametrize("forged", ["x {}", "{}", " {}", "no", ""], ids=repr)
+    @pytest.mark.parametrize("forged", ["x {}", "{}", "no", ""], ids=repr)
     def test_nobody_else_can_ask_for_it(self, seam, forged):
         with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:
             headers = {"x-eve-mocks-internal-seam": forged}
