@@ -68,7 +68,13 @@ def _messages(body: dict[str, Json]) -> Iterator[Message]:
     if body.get("system"):
         yield Message(role="system", content=text_of(body["system"]))
     for message in objects(body.get("messages")):
-        yield Message(role=str(message.get("role")), content=text_of(message.get("content")))
+        content = message.get("content")
+        results = [part for part in objects(content) if part.get("type") == "tool_result"]
+        for result in results:  # results of tools are part of what the user says
+            yield Message(role="tool", content=text_of(result.get("content")))
+        rest = [part for part in content if part not in results] if isinstance(content, list) else content
+        if rest or not results:
+            yield Message(role=str(message.get("role")), content=text_of(rest))
 
 
 class _Messages:

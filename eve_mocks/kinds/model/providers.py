@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eve_mocks.kinds.model import anthropic, openai_chat
+from eve_mocks.kinds.model import anthropic, gemini, gemini_embeddings, openai_chat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,13 +51,28 @@ def _endpoint(method: str, shown: str, api: Api) -> Endpoint:
 _OPENAI = (_endpoint("POST", "/chat/completions", openai_chat.API),)
 
 _ANTHROPIC = (
-    _endpoint("POST", "/v1/messages", anthropic.MESSAGES),
-    _endpoint("POST", "/v1/messages/count_tokens", anthropic.COUNT),
-    _endpoint("GET", "/v1/models", anthropic.MODELS),
-    _endpoint("GET", "/v1/models/{model}", anthropic.MODEL),
+    _endpoint("POST", "/messages", anthropic.MESSAGES),
+    _endpoint("POST", "/messages/count_tokens", anthropic.COUNT),
+    _endpoint("GET", "/models", anthropic.MODELS),
+    _endpoint("GET", "/models/{model}", anthropic.MODEL),
+)
+_GEMINI = (
+    _endpoint("POST", "/models/{model}:generateContent", gemini.CONTENT),
+    _endpoint("POST", "/models/{model}:streamGenerateContent", gemini.STREAM),
+    _endpoint("POST", "/models/{model}:countTokens", gemini.COUNT),
+    _endpoint("POST", "/models/{model}:embedContent", gemini_embeddings.ONE),
+    _endpoint("POST", "/models/{model}:batchEmbedContents", gemini_embeddings.BATCH),
+    _endpoint("GET", "/models", gemini.MODELS),
+    _endpoint("GET", "/models/{model}", gemini.MODEL),
 )
 
 PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider("openai", "https://api.openai.com/", ("OPENAI_API_KEY",), _OPENAI),
     "anthropic": Provider("anthropic", "https://api.anthropic.com/", ("ANTHROPIC_API_KEY",), _ANTHROPIC),
+    "gemini": Provider(
+        "gemini",
+        "https://generativelanguage.googleapis.com/",
+        ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+        _GEMINI,
+    ),
 }
