@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import re
 import shlex
 from typing import TYPE_CHECKING
 
+from eve_mocks.match import BadURL, parse_url
 from eve_mocks.model import URL, BadRequest
+from eve_mocks.providers import PROVIDERS, provider_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -36,16 +39,17 @@ def entry_line(folder: str, name: str, kind: str, url: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """The mock, or the allow entry, of what was blocked."""
+    """The mock, or the allow entry, of what was blocked. ``model`` is what was asked for at a provider of models."""
 
     name: str
     url: str
     kind: str
+    model: str | None = None
 
     @property
     def command(self) -> str:
         """What scaffolds the mock."""
-        told = self.kind == ("mcp" if MCP_PATH.search(self.url) else "http")
+        told = self.kind == kind_of(self.url)
         return shlex.join(["eve-mocks", "add", self.name, "--url", self.url, *(() if told else ("--kind", self.kind))])
 
     def allow_line(self, folder: str) -> str:
@@ -53,10 +57,16 @@ class Suggestion:
         return entry_line(folder, self.name, "allow", self.url)
 
     def fix(self, folder: str) -> str:
-        return f"Mock it: {self.command}\nOr allow it, in {self.allow_line(folder)}"
+        script = f"\nScript it, in {folder}/{self.name}.yaml: {self.script}" if self.kind == "model" else ""
+        return f"Mock it: {self.command}{script}\nOr allow it, in {self.allow_line(folder)}"
+
+    @property
+    def script(self) -> str:
+        """What a mock of the model begins with."""
+        return f'scripts: {{{json.dumps(self.model)}: ["…"]}}'
 
     def as_json(self) -> dict[str, str]:
-        return dataclasses.asdict(self)
+        return {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
 
 
 class Advisor:
@@ -69,13 +79,15 @@ class Advisor:
 
     def suggest(self, request: Request) -> Suggestion:
         target = request.target
-        kind = "mcp" if is_mcp(request) else "http"
+        provider = provider_of(target)
+        kind = "mcp" if is_mcp(request) else "http" if provider is None else "model"
         url = f"{target.origin}{target.path if kind == 'mcp' else '/'}"
         known = self._suggestions.get(url)
         if known is None:
             taken = {*self._taken(), *(one.name for one in self._suggestions.values())}
             name = next(name for name in _names(target, kind) if name not in taken)
-            known = Suggestion(name=name, url=url, kind=kind)
+            model = None if provider is None else _model(request) or PROVIDERS[provider].model
+            known = Suggestion(name=name, url=url, kind=kind, model=model)
             if len(self._suggestions) < _MAX_SUGGESTIONS:
                 self._suggestions[url] = known
         return known
@@ -88,6 +100,32 @@ class Advisor:
         word = "Expect it to fail" if kind == "block" else "Allow it"
         line = entry_line(self.folder, mock_name(url.host), kind, f"{scheme}://{url.authority}")
         return f"{word}, in {line}\nOr have it use a server on this machine, which it may reach."
+
+
+def kind_of(url: str) -> str:
+    """The kind of mock that a URL alone tells."""
+    if MCP_PATH.search(url):
+        return "mcp"
+    try:
+        target = parse_url(url)
+    except BadURL:  # a wildcard
+        return "http"
+    # A path below the version is a part of the API that is no model, or that somebody wants to answer otherwise.
+    return "model" if provider_of(target) is not None and target.path.strip("/").count("/") == 0 else "http"
+
+
+def _model(request: Request) -> str | None:
+    """The model that a request is for: in its body, its path (Gemini) or a header (AI Gateway)."""
+    found = re.search(r"/models/([^/:]+):", request.path)
+    if found:
+        return found[1]
+    try:
+        body = request.json() if request.body else None
+    except BadRequest:
+        body = None
+    model = body.get("model") if isinstance(body, dict) else None
+    model = model or request.headers.get("ai-language-model-id")
+    return model if isinstance(model, str) and re.fullmatch(r"[\w./:@-]{1,100}", model) else None
 
 
 def is_mcp(request: Request) -> bool:
@@ -123,7 +161,7 @@ def _plain(text: str) -> str:
 
 def _names(target: URL, kind: str) -> Iterator[str]:
     """Names for a mock, from the shortest on without end."""
-    name = mock_name(target.host)
+    name = provider_of(target) or mock_name(target.host)
     yield name
     if kind == "mcp":
         yield f"{name}-mcp"

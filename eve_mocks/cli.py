@@ -217,7 +217,7 @@ def list_(folder: Folder, *, as_json: bool) -> None:
 @cli.command()
 @click.argument("name")
 @click.option("--url", metavar="URL", help="The upstream's URL: an origin, and the path that all its calls begin with.")
-@click.option("--kind", type=click.Choice(["http", "mcp"]), help="The kind of mock.  [default: told by the URL]")
+@click.option("--kind", type=click.Choice(["http", "mcp", "model"]), help="Its kind.  [default: told by the URL]")
 @click.option("--python", is_flag=True, help="Write a Python file, for answers that are computed.")
 @click.pass_obj
 def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python: bool) -> None:

@@ -301,9 +301,16 @@ class Dispatcher:
                 "message": message,
                 "why": why,
                 "fix": fix,
+                **_for_sdks(exchange.call, f"{message}\n{why}\n{fix}"),
             },
             headers={"content-type": "application/problem+json", "eve-mocks": "blocked", "x-should-retry": "false"},
         )
+
+
+def _for_sdks(call: Call, text: str) -> dict[str, object]:
+    """Where the SDKs of model providers look for what to tell."""
+    is_of_a_model = call.suggestion is not None and call.suggestion["kind"] == "model"
+    return {"type": "error", "error": {"type": "eve_mocks_blocked", "message": text}} if is_of_a_model else {}
 
 
 def _attempt(url: URL) -> str:

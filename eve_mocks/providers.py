@@ -13,22 +13,29 @@ if TYPE_CHECKING:
 
 
 class Provider(NamedTuple):
-    """``api`` is a path that every client of it asks under; ``keys`` are variables of the environment."""
+    """``api`` is a path that every client of it asks under; ``keys`` are variables of the environment.
+
+    ``model`` is one that it has, for examples.
+    """
 
     url: str
     api: str
     keys: tuple[str, ...]
+    model: str
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/", "v1/chat/completions", ("OPENAI_API_KEY",)),
-    "anthropic": Provider("https://api.anthropic.com/", "v1/messages", ("ANTHROPIC_API_KEY",)),
+    "openai": Provider("https://api.openai.com/", "v1/chat/completions", ("OPENAI_API_KEY",), "gpt-5.5"),
+    "anthropic": Provider("https://api.anthropic.com/", "v1/messages", ("ANTHROPIC_API_KEY",), "claude-sonnet-4-5"),
     "gemini": Provider(
         "https://generativelanguage.googleapis.com/",
         "v1beta/models",
         ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+        "gemini-2.5-pro",
     ),
-    "ai-gateway": Provider("https://ai-gateway.vercel.sh/", "v4/ai/language-model", ("AI_GATEWAY_API_KEY",)),
+    "ai-gateway": Provider(
+        "https://ai-gateway.vercel.sh/", "v4/ai/language-model", ("AI_GATEWAY_API_KEY",), "openai/gpt-5.5"
+    ),
 }
 
 

@@ -184,6 +184,8 @@ def _tell_blocked(page: _Page, report: Report, folder: str) -> None:
         if target.get("suggestion"):
             suggestion = advice.Suggestion(**target["suggestion"])
             page.to_paste("mock it", suggestion.command, end=" \\")  # a shell reads on in the next line
+            if suggestion.kind == "model":
+                page.to_paste("script it", f"{folder}/{suggestion.name}.yaml: {suggestion.script}")
             page.to_paste("allow it", suggestion.allow_line(folder))  # as YAML does inside of braces
         else:
             for error in target.get("errors", ()):

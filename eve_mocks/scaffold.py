@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eve_mocks import advice, load
 from eve_mocks.errors import MockError
 from eve_mocks.match import nearest, parse_claim
+from eve_mocks.providers import PROVIDERS, provider_of
 from eve_mocks.routes import METHODS
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from eve_mocks.connections import Connection
     from eve_mocks.match import Claim
 
-KINDS = ("http", "mcp")
+KINDS = ("http", "mcp", "model")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
 _OPERATION = re.compile(r"(\S+) (/.*)")
@@ -42,6 +43,12 @@ class Upstream:
     url: str
     kind: str
     operations: tuple[tuple[str, str], ...] = ()
+    model: str | None = None
+
+    @property
+    def provider(self) -> str | None:
+        """Whose API it is; None for a server that speaks as OpenAI does."""
+        return provider_of(parse_claim(self.url).url)
 
 
 def find(
@@ -54,11 +61,13 @@ def find(
     suggestions = [advice.Suggestion(**target["suggestion"]) for target in blocked]
     if url is None and connection is not None:
         url = _url_of(connection)
-    if url is None:
-        suggestion = _suggested(name, blocked)
-        if suggestion is None:
-            raise _unknown(name, [one.name for one in connections], suggestions)
+    suggestion = _suggested(name, blocked) if url is None else None
+    if suggestion is not None:
         name, url, kind = suggestion.name, suggestion.url, kind or suggestion.kind
+    elif url is None:
+        if name not in PROVIDERS:
+            raise _unknown(name, [one.name for one in connections], suggestions)
+        url = PROVIDERS[name].url
     if not _NAME.fullmatch(name):
         raise MockError(
             f"{name!r} cannot be the name of a mock",
@@ -66,12 +75,13 @@ def find(
             fix=f"Use for example {advice.mock_name(name) if name else 'notion'}.",
         )
     claim = parse_claim(url)
-    is_mcp = advice.MCP_PATH.search(claim.url.path) or (connection is not None and connection.url == url)
+    told = "mcp" if connection is not None and connection.url == url else advice.kind_of(url)
     return Upstream(
         name=name,
         url=url,
-        kind=kind or ("mcp" if is_mcp else "http"),
+        kind=kind or told,
         operations=tuple(_operations(claim, blocked)),
+        model=next((one.model for one in (suggestion, *suggestions) if one and one.url == url), None),
     )
 
 
@@ -197,8 +207,28 @@ def _plain(text: str) -> str:
     return text if _PLAIN_YAML.fullmatch(text) else json.dumps(text)
 
 
+_SCRIPTS = "scripts:                # by the name of a request or of a model, what it answers, entry by entry\n"
+_SAID = '"This is what the script says."'
+
+
+def _model(upstream: Upstream) -> str:
+    return upstream.model or PROVIDERS[upstream.provider or "openai"].model
+
+
+def _provider(upstream: Upstream) -> str:
+    """The first arguments of ``model_mock``."""
+    if upstream.provider is None:
+        return json.dumps(upstream.url)
+    url = "" if upstream.url == PROVIDERS[upstream.provider].url else f", url={json.dumps(upstream.url)}"
+    return f"{json.dumps(upstream.provider)}{url}"
+
+
 def _yaml(name: str, upstream: Upstream) -> str:
     head = f"# What {name} answers, in place of the real service.\nkind: {upstream.kind}\nurl: {_plain(upstream.url)}\n"
+    if upstream.kind == "model":
+        if upstream.provider is not None:
+            head = head.replace("url: ", f"provider: {upstream.provider}\nurl: ")
+        return f"{head}{_SCRIPTS}  {_plain(_model(upstream))}:\n    - {_SAID}\n"
     if upstream.kind == "mcp":
         return f"{head}results:                # tool -> the JSON that it always answers\n  ping: {{ok: true}}\n"
     routes: dict[str, list[str]] = {}
@@ -214,6 +244,19 @@ def _python(name: str, upstream: Upstream) -> str:
     variable = re.sub(r"\W", "_", name)
     if not variable.isidentifier() or keyword.iskeyword(variable) or variable == factory:
         variable = f"the_{variable}"
+    if upstream.kind == "model":
+        return f'''"""What {name} answers, in place of the real service."""
+
+from eve_mocks import model_mock
+
+
+def answer(request):
+    return f"This is the script of {{request.model}}, which was asked: {{request.prompt}}"
+
+
+# By the name of a request or of a model, what it answers, entry by entry.
+{variable} = model_mock({_provider(upstream)}, scripts={{{json.dumps(_model(upstream))}: [answer]}}, repeat_last=True)
+'''
     head = f'''"""What {name} answers, in place of the real service."""
 
 from eve_mocks import {factory}

@@ -49,6 +49,16 @@ def request(url: str, body: object = None, **headers: str) -> Request:
         pytest.param(request("https://a.test/v1", {"method": "initialize"}), "a --url https://a.test/", id="json"),
         pytest.param(request("https://a.test/x/mcp/y"), "a --url https://a.test/", id="mcp-in-the-middle"),
         pytest.param(
+            request("https://api.openai.com/v1/responses", {"model": "gpt-5-mini"}),
+            "openai --url https://api.openai.com/",
+            id="a model",
+        ),
+        pytest.param(
+            request("https://generativelanguage.googleapis.com/v1beta/models/g:generateContent", {}),
+            "gemini --url https://generativelanguage.googleapis.com/",
+            id="a model of another provider",
+        ),
+        pytest.param(
             request("https://a.test/it's/mcp"), "a --url 'https://a.test/it'\"'\"'s/mcp'", id="quoted-for-a-shell"
         ),
     ],
@@ -60,6 +70,24 @@ def test_what_is_suggested(asked: Request, command: str) -> None:
 def test_the_allow_line() -> None:
     suggestion = Suggestion(name="a", url="https://a.test/mcp", kind="mcp")
     assert suggestion.allow_line("my mocks") == ('my mocks/a.yaml: {kind: allow, url: "https://a.test/mcp", why: "…"}')
+
+
+@pytest.mark.parametrize(
+    ("asked", "model"),
+    [
+        (request("https://api.openai.com/v1/responses", {"model": "gpt-5-mini"}), "gpt-5-mini"),
+        (request("https://api.openai.com/v1/models"), "gpt-5.5"),
+        (request("https://api.openai.com/v1/responses", {"model": "a b\n"}), "gpt-5.5"),
+        (request("https://generativelanguage.googleapis.com/v1beta/models/g-2:generateContent", {}), "g-2"),
+        (request("https://ai-gateway.vercel.sh/v4/ai/language-model", {}, ai_language_model_id="a/b"), "a/b"),
+        (request("https://logs.a.test/", {"model": "x"}), None),
+    ],
+    ids=["in the body", "none", "not a name", "in the path", "in a header", "no model"],
+)
+def test_the_model_that_was_asked_for(asked: Request, model: str | None) -> None:
+    suggestion = Advisor().suggest(asked)
+    assert suggestion.model == model
+    assert ("Script it, in mocks/" in suggestion.fix("mocks")) is (model is not None)
 
 
 def test_a_name_is_free_and_stays() -> None:

@@ -101,6 +101,15 @@ def find(name: str, url: str | None = None, kind: str | None = None) -> scaffold
             ("https://mcp.assistant.test/v1/rpc", "mcp", (("POST", "/"),)),
             id="blocked-mcp-by-what-it-spoke",
         ),
+        pytest.param("openai", None, None, ("https://api.openai.com/", "model", ()), id="provider"),
+        pytest.param("a", "https://api.openai.com/v1", None, ("https://api.openai.com/v1", "model", ()), id="model"),
+        pytest.param(
+            "a",
+            "https://api.openai.com/v1/audio",
+            None,
+            ("https://api.openai.com/v1/audio", "http", ()),
+            id="part-of-a-provider",
+        ),
         pytest.param("two-http", None, None, ("http://two.test/", "http", (("GET", "/b"),)), id="blocked-in-the-clear"),
     ],
 )
@@ -185,6 +194,29 @@ def test_an_mcp_mock_has_a_tool(tmp_path: Path, python: bool) -> None:
     scaffold.add(find("linear"), tmp_path, "mocks", python=python)
     [mock] = load.load(tmp_path).mocks
     assert (mock.kind, mock.operations()) == ("mcp", ["ping"])
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
+@pytest.mark.parametrize(
+    ("name", "url", "kind"),
+    [("openai", None, None), ("a-b", "https://models.test/v1", "model"), ("c", "https://api.anthropic.com/", None)],
+    ids=["provider", "another server", "another name"],
+)
+def test_a_model_has_a_script(tmp_path: Path, name: str, url: str | None, kind: str | None, python: bool) -> None:
+    scaffold.add(find(name, url, kind), tmp_path, "mocks", python=python)
+    loaded = load.load(tmp_path)
+    assert loaded.errors == []
+    [mock] = loaded.mocks
+    assert (mock.kind, len(mock.entries())) == ("model", 1)
+
+
+def test_the_model_that_was_blocked_is_scripted(tmp_path: Path) -> None:
+    suggestion = {"name": "openai", "url": "https://api.openai.com/", "kind": "model", "model": "gpt-5-mini"}
+    report = {"targets": [{"target": "api.openai.com", "url": suggestion["url"], "suggestion": suggestion}]}
+    for name, url in (("openai", None), ("ai", "https://api.openai.com/")):
+        upstream = scaffold.find(name, url=url, kind=None, connections=(), report=report)
+        scaffold.add(upstream, tmp_path / name, "mocks", python=False)
+        assert "gpt-5-mini" in (tmp_path / name / f"{name}.yaml").read_text()
 
 
 @pytest.mark.parametrize("file", ["pay.yaml", "pay.yml", "pay.json", "pay.py"])
