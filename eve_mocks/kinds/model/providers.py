@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eve_mocks.kinds.model import anthropic, gemini, gemini_embeddings, openai_chat
+from eve_mocks.kinds.model import (
+    anthropic,
+    gateway,
+    gateway_decisions,
+    gateway_lists,
+    gemini,
+    gemini_embeddings,
+    openai_chat,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +73,20 @@ _GEMINI = (
     _endpoint("GET", "/models", gemini.MODELS),
     _endpoint("GET", "/models/{model}", gemini.MODEL),
 )
+# The newest version of the AI SDK's protocol has no number before it, so that the gateway may stand behind any path.
+_GATEWAY = (
+    _endpoint("POST", "/v1/ai/language-model", gateway.LANGUAGE_V2),
+    _endpoint("POST", "/language-model", gateway.LANGUAGE),
+    _endpoint("POST", "/decision-model", gateway_decisions.API),
+    _endpoint("POST", "/embedding-model", gateway_lists.EMBEDDINGS),
+    _endpoint("GET", "/v1/ai/config", gateway_lists.CONFIG["v2"]),
+    _endpoint("GET", "/v3/ai/config", gateway_lists.CONFIG["v3"]),
+    _endpoint("GET", "/config", gateway_lists.CONFIG["v4"]),
+    _endpoint("GET", "/models/catalog", gateway_lists.CATALOG),
+    _endpoint("GET", "/models", gateway_lists.MODELS),
+    *_OPENAI,
+    *(endpoint for endpoint in _ANTHROPIC if endpoint.method == "POST"),
+)
 
 PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider("openai", "https://api.openai.com/", ("OPENAI_API_KEY",), _OPENAI),
@@ -75,4 +97,5 @@ PROVIDERS: Mapping[str, Provider] = {
         ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
         _GEMINI,
     ),
+    "ai-gateway": Provider("ai-gateway", "https://ai-gateway.vercel.sh/", ("AI_GATEWAY_API_KEY",), _GATEWAY),
 }
