@@ -27,13 +27,13 @@ def told(line: Line) -> Line:
 
 
 def is_action(line: Line) -> bool:
-    """Whether something was asked for: no sign-in, and of MCP calls of tools alone."""
+    """Whether something was asked for: no sign-in, no model, and of MCP calls of tools alone."""
     if line.get("kind") == "mcp":
         message = line.get("requestBody")
         if isinstance(message, str):  # of a call that is too long for the log
             return MCP_METHOD.fullmatch(line["operation"]) is None
         return isinstance(message, dict) and message.get("method") == "tools/call"
-    return line.get("target") != SignIn.name
+    return line.get("kind") != "model" and line.get("target") != SignIn.name
 
 
 def input_of(line: Line) -> dict[str, Json]:
@@ -43,13 +43,22 @@ def input_of(line: Line) -> dict[str, Json]:
         params = message.get("params") if isinstance(message, dict) else None
         given = params.get("arguments") if isinstance(params, dict) else None
         return given if isinstance(given, dict) else {}
+    if line.get("kind") == "model":
+        body = line.get("requestBody")
+        return body if isinstance(body, dict) else {}
     try:
-        url = parse_url(line["url"])
-        request = Request(method=line["method"], target=url, headers=Headers(_pairs(line.get("requestHeaders", {}))))
-        found = arguments(request, _params(line, url.path))
+        request = request_of(line)
+        found = arguments(request, _params(line, request.path))
     except (BadURL, BadRequest, KeyError):
         return {}
     return {**found, "body": line["requestBody"]} if "requestBody" in line else found
+
+
+def request_of(line: Line) -> Request:
+    """The request of a line, as far as the log has it. Raises ``BadURL``, or ``KeyError``."""
+    body = json.dumps(line["requestBody"]).encode() if "requestBody" in line else b""
+    headers = Headers(_pairs(line.get("requestHeaders", {})))
+    return Request(method=line["method"], target=parse_url(line["url"]), headers=headers, body=body)
 
 
 def _params(line: Line, path: str) -> dict[str, str]:

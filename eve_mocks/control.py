@@ -15,6 +15,7 @@ from eve_mocks.beginning import with_state
 from eve_mocks.callback import Callback
 from eve_mocks.document import Document
 from eve_mocks.errors import Mistakes, MockError
+from eve_mocks.kinds.model.mock import Model
 from eve_mocks.match import did_you_mean
 from eve_mocks.model import BadRequest
 from eve_mocks.response import Response
@@ -173,10 +174,20 @@ class ControlApi:
             asked.session.set_state(mock.name, asked.document.value)
 
     async def _calls(self, asked: Asked) -> Json:
-        return [actions.told(line) for line in self._log.of(asked.session.id)]
+        models = {mock.name: mock for mock in self._mocks if isinstance(mock, Model)}
+        return [_told(line, models.get(line["target"])) for line in self._log.of(asked.session.id)]
 
     async def _verification(self, asked: Asked) -> Json:
         return asked.session.stubs.verification()
+
+
+def _told(line: dict[str, Any], model: Model | None) -> Json:
+    """A call as evals see it: with what a model was ``asked``, unless that was too long for the log."""
+    told = actions.told(line)
+    if model is None or line["outcome"] not in ("mocked", "error"):
+        return told
+    asked = model.asked(actions.request_of(line))
+    return told if asked is None else {**told, "asked": asked.as_json()}
 
 
 def _turn(session: Session, mock: Mock) -> AbstractAsyncContextManager[object]:

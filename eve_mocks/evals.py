@@ -114,6 +114,14 @@ class Session:
         """The calls so far that asked for something to be done."""
         return [Action.of(line) for line in self.calls() if line["isAction"]]
 
+    def requests(self, name: str | None = None) -> list[dict[str, Any]]:
+        """What models were asked so far, or by requests of a name: ``model``, ``prompt``, ``messages``, ``tools``.
+
+        ``prompt`` is the text of the last message of the user. A request that is longer than 64 KiB has a name alone.
+        """
+        lines = [line for line in self.calls() if _is_of_a_model(line) and name in (None, line["operation"])]
+        return [{"request": line["operation"], **line.get("asked", {})} for line in lines]
+
     def called_tool(
         self,
         name: str,
@@ -179,6 +187,10 @@ class Session:
 
     def _ask(self, method: str, path: str, body: Json = _MISSING) -> Any:
         return _ask(method, self._path + path, body)
+
+
+def _is_of_a_model(line: Mapping[str, Any]) -> bool:
+    return line.get("kind") == "model" and ("asked" in line or "stub" in line)
 
 
 def _times(count: int) -> str:

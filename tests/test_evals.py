@@ -579,3 +579,35 @@ def test_a_stub_that_no_call_used_is_a_warning(app: Project) -> None:
     )
     assert re.search(r"agent\.py:3: UnusedStub: no call used pin:app\.2:list_tasks, idle", ended.stderr), ended.stderr
     assert ended.stdout == "went on\n"
+
+
+def test_what_a_model_was_asked_and_what_it_says_in_one_session(app: Project) -> None:
+    app.file("mocks/ai.yaml", "{kind: model, provider: openai, scripts: {gpt-5.5: [script], other: []}}")
+    code = """
+        import openai
+        from eve_mocks.evals import session
+
+        def say(text, model="gpt-5.5", **more):
+            messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+            asked = openai.OpenAI().chat.completions.create(model=model, messages=messages, **more)
+            return asked.choices[0].message.content
+
+        with session() as s:
+            s.mock("gpt-5.5", outcomes=[{"response": "pinned"}, {"response": "again"}])
+            s.mock("ai:other", lambda asked: f"{len(asked['messages'])} messages")
+            assert [say("one"), say("two"), say("three", "other")] == ["pinned", "again", "2 messages"]
+            tools = [{"type": "function", "function": {"name": "search"}}]
+            say("x" * 70_000, tools=tools)
+            asked = s.requests("gpt-5.5")
+            assert [one.get("prompt") for one in asked] == ["one", "two", None], asked
+            assert asked[0]["messages"][0] == {"role": "system", "content": "Be brief."}
+            assert (asked[0]["model"], asked[0]["tools"]) == ("gpt-5.5", [])
+            assert [one["prompt"] for one in s.requests("other")] == ["three"]
+            assert len(s.requests()) == 4
+            assert s.actions() == []
+            s.no_failed_actions()
+        with session() as s:
+            assert say("on") == "script"
+    """
+    ended = app.eve_mocks("run", "--", sys.executable, str(app.file("eval.py", code)))
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -133,6 +133,16 @@ class Model:
     def reads_body(self, request: Request) -> bool:
         return request.method != "GET"
 
+    def asked(self, request: Request) -> Asked | None:
+        """What a request asks the model; None where it asks none, or cannot be read."""
+        found = self._provider.find(request.method, self._claim.relative(request.path))
+        if found is None or not found[0].takes_entry:
+            return None
+        try:
+            return found[0].read(request, found[1])
+        except BadRequest:
+            return None
+
     async def answer(self, request: Request, session: Session) -> Answer:
         path = self._claim.relative(request.path)
         found = self._provider.find(request.method, path)

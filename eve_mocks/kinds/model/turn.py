@@ -49,6 +49,16 @@ class Asked:
         """What the client calls the request; None for one without a name."""
         return next(iter((*self.names, *([self.schema_name] if self.schema_name else []))), None)
 
+    def as_json(self) -> dict[str, Json]:
+        """What an eval reads of it."""
+        return {
+            "model": self.model,
+            "name": self.name,
+            "prompt": self.prompt,
+            "messages": [{"role": one.role, "content": one.content} for one in self.messages],
+            "tools": list(self.tools),
+        }
+
 
 class ToolUse(NamedTuple):
     """A call of a tool that the model asks for. ``id`` is what the provider's ids end with."""
