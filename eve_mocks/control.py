@@ -15,7 +15,6 @@ from eve_mocks.beginning import with_state
 from eve_mocks.callback import Callback
 from eve_mocks.document import Document
 from eve_mocks.errors import Mistakes, MockError
-from eve_mocks.kinds.model.mock import Model
 from eve_mocks.match import did_you_mean
 from eve_mocks.model import BadRequest
 from eve_mocks.response import Response
@@ -174,19 +173,21 @@ class ControlApi:
             asked.session.set_state(mock.name, asked.document.value)
 
     async def _calls(self, asked: Asked) -> Json:
-        models = {mock.name: mock for mock in self._mocks if isinstance(mock, Model)}
+        models = {mock.name: mock for mock in self._mocks if mock.kind == "model"}
         return [_told(line, models.get(line["target"])) for line in self._log.of(asked.session.id)]
 
     async def _verification(self, asked: Asked) -> Json:
         return asked.session.stubs.verification()
 
 
-def _told(line: dict[str, Any], model: Model | None) -> Json:
+def _told(line: dict[str, Any], mock: Mock | None) -> Json:
     """A call as evals see it: with what a model was ``asked``, unless that was too long for the log."""
     told = actions.told(line)
-    if model is None or line["outcome"] not in ("mocked", "error"):
+    if mock is None or line["outcome"] not in ("mocked", "error"):
         return told
-    asked = model.asked(actions.request_of(line))
+    from eve_mocks.kinds.model.mock import Model
+
+    asked = mock.asked(actions.request_of(line)) if isinstance(mock, Model) else None
     return told if asked is None else {**told, "asked": asked.as_json()}
 
 

@@ -31,7 +31,6 @@ from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
 from eve_mocks.exits import leave
 from eve_mocks.folder import Folder
-from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.load import load, names
 from eve_mocks.ports import SERVER_FIRST
 from eve_mocks.proxy import stuck
@@ -49,6 +48,8 @@ from eve_mocks.stubs.rules import labels
 if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
+
+    from eve_mocks.model import Mock
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +148,7 @@ async def serve(
         records, *sockets = contained
         redirected = Redirected(listener, records)
         await redirected.start(sockets)
-    for mock in mocks.mocks:
-        if isinstance(mock, McpMock):
-            mock.warm()
+    _warm(mocks.mocks)
     if dispatcher.router.allows():
         carrier.prepare()
     watching = asyncio.create_task(reloading.watch())
@@ -169,6 +168,16 @@ async def serve(
     }
     report["problems"] += reloading.problems + listener.trust.problems
     control.send({"report": report})
+
+
+def _warm(mocks: Sequence[Mock]) -> None:
+    """Let MCP mocks load their SDK before their first call, and only where there are any."""
+    if any(mock.kind == "mcp" for mock in mocks):
+        from eve_mocks.kinds.mcp.mock import McpMock
+
+        for mock in mocks:
+            if isinstance(mock, McpMock):
+                mock.warm()
 
 
 async def _finish(control: Control, folder: Folder) -> threading.Timer:
