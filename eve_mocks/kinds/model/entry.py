@@ -65,10 +65,10 @@ class Entry:
         text, uses, value = self.text, self.tools, None
         if self.output is not ...:
             value = self.output
-            if asked.forced is not None and isinstance(value, dict):
-                uses = (Use(tool=asked.forced, input=value),)
+            told = _wrapped(value, asked)
+            if asked.forced is not None and isinstance(told, dict):
+                uses = (Use(tool=asked.forced, input=told),)
             else:
-                told = _wrapped(value, asked)
                 text = told if isinstance(told, str) else json_text(told)
         return Turn(
             id=id_,
