@@ -11,11 +11,15 @@ import dataclasses
 import hashlib
 from typing import TYPE_CHECKING
 
+from eve_mocks.scripts import REQUEST_HEADER
+
 if TYPE_CHECKING:
     from eve_mocks.kinds.model.turn import Turn
     from eve_mocks.model import Request
 
 _COUNT = "x-stainless-retry-count"
+# What may tell two requests of the same body apart: the AI Gateway's model stands in a header.
+_TOLD = (REQUEST_HEADER, "ai-language-model-id", "ai-model-id")
 # Enough for all that one session has under way at a time.
 _KEPT = 256
 
@@ -81,4 +85,5 @@ class Attempts:
 
 
 def _identity(request: Request) -> bytes:
-    return hashlib.blake2b(request.path.encode() + b"\0" + request.body, digest_size=16).digest()
+    told = (request.path, *(request.headers.get(name, "") for name in _TOLD))
+    return hashlib.blake2b("\0".join(told).encode() + b"\0" + request.body, digest_size=16).digest()
