@@ -6,6 +6,7 @@ Imported once the command runs, which does not wait for what only a report needs
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,10 @@ class Account:
         ended, place = run_folder.save(self._folder, ended)
         colour, width = render.colours(sys.stderr), render.width(sys.stderr)
         _tell(render.summary(ended, shown=place, colour=colour, width=width, folder=shown))
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            from eve_mocks.annotations import commands
+
+            _tell(commands(ended, shown).rstrip("\n"))
         return int(ended["exitCode"])
 
     def _calls(self, tally: Report | None, failure: Problem | None) -> Report:
@@ -88,7 +93,7 @@ class Account:
 
 
 def _tell(text: str) -> None:
-    if sys.stderr is not None:
+    if text and sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
             # On a terminal, the command's last line may not have ended.
             sys.stderr.write(f"{'\n' if sys.stderr.isatty() else ''}{text}\n")

@@ -68,7 +68,7 @@ class Tally:
         self.lost_why: str | None = None
         self._targets: dict[tuple[object, ...], Target] = {}
         self._sessions: dict[str, int] = {}
-        self._problems: dict[str, dict[str, str]] = {}
+        self._problems: dict[str, dict[str, Any]] = {}
         self._stubs: set[str] = set()
         self._entries: set[str] = set()  # of scripts
         self._usage: dict[str, dict[str, int]] = {}  # tokens, by session
@@ -145,8 +145,11 @@ class Tally:
             message = f"the mock {call.target} has no answer for {call.operation}"
             why = f"the nearest is {call.nearest}" if call.nearest else "it has nothing that is near"
             fix = call.unanswered or ""
+        problem: dict[str, Any] = {"message": message, "why": why, "fix": fix}
+        if call.outcome == "error":
+            problem["fails"] = True
         if len(self._problems) < _MAX_PROBLEMS:
-            self._problems.setdefault(f"{message}\n{why}", {"message": message, "why": why, "fix": fix})
+            self._problems.setdefault(f"{message}\n{why}", problem)
 
     def _note_doubt(self, call: Call) -> None:
         message = f"the mock {call.target} may not answer {call.operation} as it was meant"

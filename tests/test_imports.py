@@ -26,6 +26,7 @@ LAYERS = [
     {"complaints"},
     {"run", "scaffold"},
     {"account"},
+    {"annotations"},
     {"render"},
     {"containment"},
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
