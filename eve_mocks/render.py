@@ -156,7 +156,7 @@ def _tell_answered(page: _Page, report: Report) -> None:
 
 
 def _target(target: dict[str, Any]) -> str:
-    told = f" ({_tools(target['operations'])})" if target["kind"] == "mcp" else ""
+    told = f" ({_tools(target['operations'])})" if target["kind"] in ("mcp", "model") else ""
     return f"{target['target']} {target['calls']}{told}"
 
 
