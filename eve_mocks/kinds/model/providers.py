@@ -13,6 +13,8 @@ from eve_mocks.kinds.model import (
     gemini,
     gemini_embeddings,
     openai_chat,
+    openai_lists,
+    openai_responses,
 )
 
 if TYPE_CHECKING:
@@ -56,8 +58,13 @@ def _endpoint(method: str, shown: str, api: Api) -> Endpoint:
     return Endpoint(method, shown, re.compile(rf"(?:/.*)?{pattern}/?"), api)
 
 
-_OPENAI = (_endpoint("POST", "/chat/completions", openai_chat.API),)
-
+_OPENAI = (
+    _endpoint("POST", "/chat/completions", openai_chat.API),
+    _endpoint("POST", "/responses", openai_responses.API),
+    _endpoint("POST", "/embeddings", openai_lists.EMBEDDINGS),
+    _endpoint("GET", "/models", openai_lists.MODELS),
+    _endpoint("GET", "/models/{model}", openai_lists.MODEL),
+)
 _ANTHROPIC = (
     _endpoint("POST", "/messages", anthropic.MESSAGES),
     _endpoint("POST", "/messages/count_tokens", anthropic.COUNT),
