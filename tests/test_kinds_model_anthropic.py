@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import anthropic
+import httpx
 import model_sdks
 import pydantic
 import pytest
@@ -98,6 +99,8 @@ def test_text_and_usage(serve: Callable[..., RunningProxy], ask: Callable[..., A
     assert told.cache_creation.ephemeral_5m_input_tokens == 20
     check(running)
     assert running.call().usage == {"inputTokens": 120, "outputTokens": 9}
+    if not (body := bodies(running)[0]).startswith(b"{"):  # where some clients add up, and others take the last
+        assert events(body)[0][1]["message"]["usage"]["output_tokens"] == 0
 
 
 @EACH_WAY
@@ -158,6 +161,20 @@ def test_structured_output_by_a_tool(
     (use,) = ask(**asked(tools=offered, tool_choice=choice)).content
     assert (use.name, use.input) == ("score", GOOD)
     check(running)
+
+
+@pytest.mark.parametrize("choice", ["any", "auto"])
+def test_a_tool_that_is_not_forced(serve: Callable[..., RunningProxy], choice: str) -> None:
+    serve({"m": [GOOD]})
+    (block,) = create(**asked(tools=TOOLS, tool_choice={"type": choice})).content
+    assert json.loads(block.text) == GOOD
+
+
+def test_the_older_place_of_the_format(serve: Callable[..., RunningProxy]) -> None:
+    serve({"Score": [GOOD]})
+    format_ = {"type": "json_schema", "schema": Score.model_json_schema()}
+    (block,) = create(**asked(extra_body={"output_format": format_})).content
+    assert json.loads(block.text) == GOOD
 
 
 @pytest.mark.parametrize("entry", [GOOD, {"result": {"result": GOOD}}], ids=["bare", "wrapped already"])
@@ -236,6 +253,21 @@ def test_errors(serve: Callable[..., RunningProxy], throw: Any, type_: str, erro
     assert caught.value.status_code == throw.get("status", 500)
     found = ErrorResponse.model_validate_json(bodies(running)[0], strict=True, extra="forbid")
     assert found.error.type == type_
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"messages": []}, 400),
+        ({"model": "m", "messages": {"role": "user"}, "tools": 5, "tool_choice": [], "system": {"text": 1}}, 200),
+        ({"model": "m", "messages": ["hello", {"content": ["hello", {"type": "tool_result"}]}], "metadata": "x"}, 200),
+    ],
+    ids=["no model", "no lists", "no objects"],
+)
+def test_a_body_that_no_sdk_sends(serve: Callable[..., RunningProxy], body: Any, status: int) -> None:
+    serve({"m": ["x"]})
+    with httpx.Client() as client:
+        assert client.post("https://api.anthropic.com/v1/messages", json=body).status_code == status
 
 
 @pytest.mark.parametrize("is_later", [False, True], ids=["sync", "async"])

@@ -361,6 +361,26 @@ def test_embeddings(serve: Callable[..., RunningProxy]) -> None:
     assert response.json() == {"embedding": {"values": refunds}}
 
 
+@pytest.mark.parametrize(
+    ("operation", "body", "status"),
+    [
+        ("generateContent", [], 400),
+        ("generateContent", {"contents": "hello", "tools": {}, "generationConfig": [], "toolConfig": 1}, 200),
+        ("streamGenerateContent", {"contents": [{"parts": ["hello", {}]}], "systemInstruction": "x"}, 200),
+        ("embedContent", {}, 400),
+        ("batchEmbedContents", {}, 200),
+        ("batchEmbedContents", {"requests": [{"content": {}, "outputDimensionality": True}]}, 400),
+    ],
+    ids=["no object", "no lists", "no parts", "no content", "nothing to embed", "no number"],
+)
+def test_a_body_that_no_sdk_sends(serve: Callable[..., RunningProxy], operation: str, body: Any, status: int) -> None:
+    serve({"m": ["x"]})
+    with httpx.Client() as client:
+        response = client.post(f"{BASE}/v1beta/models/m:{operation}", json=body)
+    assert response.status_code == status
+    assert status == 200 or response.json()["error"]["status"] == "INVALID_ARGUMENT"
+
+
 def test_a_stream_that_is_an_array(serve: Callable[..., RunningProxy]) -> None:
     serve({"m": ["One two"]})
     with httpx.Client() as client:

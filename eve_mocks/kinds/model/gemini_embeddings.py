@@ -22,13 +22,21 @@ if TYPE_CHECKING:
 _DIMENSIONS = 3072
 
 
-def _read(request: Request, params: Mapping[str, str]) -> Asked:
-    body = body_of(request)
-    requests = objects(body["requests"]) if "requests" in body else [body]
+def _to_embed(request: Request, params: Mapping[str, str]) -> Asked:
+    return _asked([body_of(request)], params)
+
+
+def _to_embed_all(request: Request, params: Mapping[str, str]) -> Asked:
+    return _asked(objects(body_of(request).get("requests")), params)
+
+
+def _asked(requests: list[dict[str, Json]], params: Mapping[str, str]) -> Asked:
     return Asked(body={"vectors": [_vector(one) for one in requests]}, model=unquote(params["model"]))
 
 
 def _vector(body: dict[str, Json]) -> Json:
+    if not isinstance(body.get("content"), dict):
+        raise BadRequest("the request has no content")
     dimensions = under(body, "outputDimensionality")
     if dimensions is None:
         dimensions = under(body, "embedContentConfig", "outputDimensionality")
@@ -36,7 +44,7 @@ def _vector(body: dict[str, Json]) -> Json:
         dimensions = _DIMENSIONS
     if isinstance(dimensions, bool) or not isinstance(dimensions, int) or not 1 <= dimensions <= _DIMENSIONS:
         raise BadRequest(f"outputDimensionality is {dimensions!r}, not a number from 1 to {_DIMENSIONS}")
-    return {"values": unit_vector(said(body.get("content")), dimensions)}
+    return {"values": unit_vector(said(body["content"]), dimensions)}
 
 
 def _one(asked: Asked) -> Json:
@@ -47,5 +55,5 @@ def _all(asked: Asked) -> Json:
     return {"embeddings": asked.body["vectors"]}
 
 
-ONE = Plain(asks=_read, tells=_one, fails=failed)
-BATCH = Plain(asks=_read, tells=_all, fails=failed)
+ONE = Plain(asks=_to_embed, tells=_one, fails=failed)
+BATCH = Plain(asks=_to_embed_all, tells=_all, fails=failed)
