@@ -123,8 +123,8 @@ def cli(ctx: click.Context, folder: str) -> None:
     options_metavar="[OPTIONS]",
     short_help="Run a command, and report what it asked of the network.",
     epilog="""Exit codes: the command's own where that is not 0; 1 where a call was blocked unexpectedly, a mock
-broke, a script ran dry or, where that is asked for, something was unused; 2 where nothing was started; 126 or 127 where the command cannot
-be executed or is not found.""",
+broke, a script ran dry or, where that is asked for, something was unused; 2 where nothing was started; 126 or 127 where
+the command cannot be executed or is not found.""",
 )
 @click.option("--live", is_flag=True, help="Run the command untouched: no proxy, no environment, no report.")
 @click.option(
@@ -161,7 +161,7 @@ be executed or is not found.""",
     multiple=True,
     help="Start the mock NAME from the state in a JSON or YAML file. Repeatable.",
 )
-@click.option("--fail-on-unused", is_flag=True, help="Fail the run where a stub or an entry of a script was never used.")
+@click.option("--fail-on-unused", is_flag=True, help="Fail the run where a stub or a script entry was never used.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
 @click.pass_obj
 def run(folder: Folder, /, command: tuple[str, ...], *, live: bool, **options: Any) -> int:
