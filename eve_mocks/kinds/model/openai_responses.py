@@ -26,7 +26,6 @@ _REPEATED: Mapping[str, Json] = {
     "prompt_cache_key": None,
     "safety_identifier": None,
     "service_tier": "default",
-    "store": True,
     "temperature": 1.0,
     "tool_choice": "auto",
     "top_logprobs": 0,
@@ -141,8 +140,7 @@ def _of_message(item: dict[str, Any]) -> Iterator[_Event]:
 def _of_call(item: dict[str, Any]) -> Iterator[_Event]:
     for piece in halves(item["arguments"]):
         yield _Event("response.function_call_arguments.delta", {"delta": piece}, is_paced=True)
-    told = {"name": item["name"], "arguments": item["arguments"]}
-    yield _Event("response.function_call_arguments.done", told)
+    yield _Event("response.function_call_arguments.done", {"arguments": item["arguments"]})
 
 
 def _begun(item: dict[str, Any]) -> dict[str, Json]:
