@@ -87,6 +87,13 @@ def test_a_dry_script_is_an_error_that_names_the_request() -> None:
     assert dict(answer.response.headers)["x-should-retry"] == "false"
 
 
+def test_a_dry_script_is_told_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "ai.yaml").write_text("kind: model\nprovider: openai\nscripts:\n  n: [x]\n  m:\n    - one\n")
+    (mock,), session = load(tmp_path, shown="mocks").mocks, Session("s")
+    answers = [asyncio.run(mock.answer(chat(), session)) for _ in range(2)]
+    assert str(answers[1].error).startswith("mocks/ai.yaml:5: the script of m ran dry after 1 entry;")
+
+
 def test_a_request_without_a_script_is_told_the_nearest() -> None:
     answer = ask(mocked({"gpt-5.5": ["x"]}), chat(model="gpt-5.6"), Session("s"))
     assert said(answer) == DRY

@@ -8,10 +8,11 @@ from eve_mocks.declared import Declared
 from eve_mocks.document import Document
 from eve_mocks.errors import Collecting, MockError, Problem, as_written
 from eve_mocks.handler import Handler
+from eve_mocks.kinds.model.endpoints import ENDPOINTS
 from eve_mocks.kinds.model.mock import Model, Seam
-from eve_mocks.kinds.model.providers import PROVIDERS, Provider
 from eve_mocks.kinds.model.queues import OFFERED, Queue, read_requests, read_scripts
 from eve_mocks.match import did_you_mean, parse_claim
+from eve_mocks.providers import PROVIDERS
 from eve_mocks.response import seconds
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 KEYS = ("kind", "provider", "url", "scripts", "requests", "models", "repeat_last", "seam", "tokens_per_second", "delay")
 _SEAM_KEYS = ("request", "occurrence")
+# What most servers speak, and so those that are named by their url alone.
+_SPOKEN = "openai"
 
 
 def from_document(name: str, document: Document) -> Model:
@@ -35,13 +38,13 @@ def _mock(name: str, document: Document, *, candidate: Callable[..., Any] | None
     with mistakes:
         document.mapping(KEYS)
     are_known = not mistakes.errors  # else a key that is missing may be the one that is misspelt
-    provider = PROVIDERS["openai"]
+    provider = _SPOKEN
     if are_known or "provider" in document:
         with mistakes:
             provider = _provider(document)
     if "url" in document:
         with mistakes, document.part("url").placing():
-            parse_claim(document.part("url").text(example=provider.url))
+            parse_claim(document.part("url").text(example=PROVIDERS[_SPOKEN].url))
     scripts: dict[str, Queue] = {}
     if are_known or "scripts" in document:
         with mistakes:
@@ -60,7 +63,7 @@ def _mock(name: str, document: Document, *, candidate: Callable[..., Any] | None
         with mistakes:
             seam = _seam(document.part("seam"), scripts, candidate)
     mistakes.tell()
-    url = document.value.get("url", provider.url)
+    url = document.value.get("url", PROVIDERS[provider].url)
     return Model(
         name=name,
         claim=parse_claim(url),
@@ -68,8 +71,9 @@ def _mock(name: str, document: Document, *, candidate: Callable[..., Any] | None
         file=document.file,
         line=document.line_of("url" if "url" in document else "provider"),
         folder=document.folder,
-        provider=provider,
+        endpoints=ENDPOINTS[provider],
         scripts=scripts,
+        lines={key: document.line_of("scripts", key) for key in scripts},
         requests=requests,
         seam=seam,
         problems=tuple(_doubts(document, scripts)),
@@ -77,24 +81,23 @@ def _mock(name: str, document: Document, *, candidate: Callable[..., Any] | None
     )
 
 
-def _provider(document: Document) -> Provider:
+def _provider(document: Document) -> str:
     if "provider" not in document:
         if "url" in document:
-            return PROVIDERS["openai"]  # what most servers speak
+            return _SPOKEN
         raise document.error(
             "the mock has neither provider nor url",
             why="it has to say which model it stands in for",
             fix=f"Write provider: one of {', '.join(PROVIDERS)}; or the url: of a server that speaks as OpenAI does.",
         )
     given = document.part("provider")
-    found = PROVIDERS.get(given.text(example="openai"))
-    if found is None:
+    if given.text(example="openai") not in PROVIDERS:
         raise given.error(
             f"unknown provider {as_written(given.value)}",
             why=f"a provider is one of {', '.join(PROVIDERS)}",
             fix=f"{did_you_mean(given.value, PROVIDERS)} One that speaks as OpenAI does is named by its url: alone.",
         )
-    return found
+    return str(given.value)
 
 
 def _scripts(document: Document) -> Document:

@@ -47,9 +47,13 @@ def model_named_in(request: Request, *headers: str) -> str:
 
 
 def told_names(request: Request, body: Mapping[str, Json]) -> tuple[str, ...]:
-    """What a client calls a request: by the header, or by the tags that the gateway keeps for its reports."""
+    """What a client calls a request: by the header, or by the tags that the gateway keeps for its reports.
+
+    eve names the agent that asks, in the header that the gateway has for the name of an application.
+    """
     tags = dig(dict(body), "providerOptions", "gateway", "tags")
-    return (*header_names(request), *(texts(tags) if isinstance(tags, list) else ()))
+    agent = request.headers.get("x-title") if request.headers.get("user-agent", "").startswith("eve/") else None
+    return (*header_names(request), *(texts(tags) if isinstance(tags, list) else ()), *([agent] if agent else ()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from eve_mocks.document import Document
 from eve_mocks.errors import MockError
 from eve_mocks.kinds.model.attempts import Attempts, Taken
+from eve_mocks.kinds.model.endpoints import find
 from eve_mocks.kinds.model.entry import Entry, read_entry
 from eve_mocks.kinds.model.pacing import events
 from eve_mocks.kinds.model.queues import candidates, queue_of, told_by
@@ -21,12 +22,12 @@ from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from eve_mocks.errors import Problem
     from eve_mocks.folder import Folder
     from eve_mocks.handler import Handler
-    from eve_mocks.kinds.model.providers import Provider
+    from eve_mocks.kinds.model.endpoints import Endpoint
     from eve_mocks.kinds.model.queues import Named, Queue
     from eve_mocks.kinds.model.turn import Api, Asked
     from eve_mocks.match import Claim
@@ -86,8 +87,9 @@ class Model:
         file: str,
         line: int | None,
         folder: Folder,
-        provider: Provider,
+        endpoints: Sequence[Endpoint],
         scripts: Mapping[str, Queue],
+        lines: Mapping[str, int | None],
         requests: tuple[Named, ...] = (),
         models: tuple[str, ...] = (),
         repeat_last: bool = False,
@@ -104,8 +106,9 @@ class Model:
         self.stubs: Rules = NO_RULES
         self._claim = claim
         self._folder = folder
-        self._provider = provider
+        self._endpoints = endpoints
         self._scripts = scripts
+        self._lines = lines
         self._requests = requests
         self._models = models
         self._repeat_last = repeat_last
@@ -135,7 +138,7 @@ class Model:
 
     def asked(self, request: Request) -> Asked | None:
         """What a request asks the model; None where it asks none, or cannot be read."""
-        found = self._provider.find(request.method, self._claim.relative(request.path))
+        found = find(self._endpoints, request.method, self._claim.relative(request.path))
         if found is None or not found[0].takes_entry:
             return None
         try:
@@ -145,7 +148,7 @@ class Model:
 
     async def answer(self, request: Request, session: Session) -> Answer:
         path = self._claim.relative(request.path)
-        found = self._provider.find(request.method, path)
+        found = find(self._endpoints, request.method, path)
         if found is None:
             return self._not_served(request.method, path)
         api, params = found
@@ -303,7 +306,8 @@ class Model:
     def _dry(self, api: Api, asked: Asked, key: str | None, dry: Dry) -> Answer:
         failure = Failure(status=400, code=EXHAUSTED, message=f"{dry.message}\n{dry.why}\n{dry.fix}")
         response = _refusal(api, failure, ("x-should-retry", "false"), ("eve-mocks", "error"))
-        where = f"{self.file}:{self.line}" if self.line else self.file
+        line = self.line if key is None else self._lines[key]
+        where = f"{self.file}:{line}" if line else self.file
         return Answer(
             response=response,
             operation=key or asked.name or asked.model,
@@ -312,7 +316,7 @@ class Model:
         )
 
     def _not_served(self, method: str, path: str) -> Answer:
-        served = self._provider.paths()
+        served = [f"{endpoint.method} {endpoint.shown}" for endpoint in self._endpoints]
         fix = f"Give it a mock of kind http with a longer path, such as {self.url.rstrip('/')}{path}."
         error = {"message": f"the mock {self.name} has no answer for {method} {path}", "served": served, "fix": fix}
         return Answer(

@@ -1,4 +1,4 @@
-"""The providers: where each is, and which operations of it are mocked. A provider more is an entry more here."""
+"""Which operations of each provider are mocked, and by which module; ``eve_mocks.providers`` says where it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eve_mocks.kinds.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eve_mocks.kinds.model.turn import Api
 
@@ -32,24 +32,12 @@ class Endpoint(NamedTuple):
     api: Api
 
 
-class Provider(NamedTuple):
-    """``keys`` are the variables in which its SDKs look for a key."""
-
-    name: str
-    url: str
-    keys: tuple[str, ...]
-    endpoints: tuple[Endpoint, ...]
-
-    def find(self, method: str, path: str) -> tuple[Api, Mapping[str, str]] | None:
-        """What serves a request, and the parameters of its path, relative to the url of the mock."""
-        for endpoint in self.endpoints:
-            if endpoint.method == method and (found := endpoint.path.fullmatch(path)):
-                return endpoint.api, {name: value for name, value in found.groupdict().items() if value is not None}
-        return None
-
-    def paths(self) -> list[str]:
-        """The operations as a person reads them."""
-        return [f"{endpoint.method} {endpoint.shown}" for endpoint in self.endpoints]
+def find(endpoints: Sequence[Endpoint], method: str, path: str) -> tuple[Api, Mapping[str, str]] | None:
+    """What serves a request, and the parameters of its path, relative to the url of the mock."""
+    for endpoint in endpoints:
+        if endpoint.method == method and (found := endpoint.path.fullmatch(path)):
+            return endpoint.api, {name: value for name, value in found.groupdict().items() if value is not None}
+    return None
 
 
 def _endpoint(method: str, shown: str, api: Api) -> Endpoint:
@@ -95,14 +83,10 @@ _GATEWAY = (
     *(endpoint for endpoint in _ANTHROPIC if endpoint.method == "POST"),
 )
 
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("openai", "https://api.openai.com/", ("OPENAI_API_KEY",), _OPENAI),
-    "anthropic": Provider("anthropic", "https://api.anthropic.com/", ("ANTHROPIC_API_KEY",), _ANTHROPIC),
-    "gemini": Provider(
-        "gemini",
-        "https://generativelanguage.googleapis.com/",
-        ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
-        _GEMINI,
-    ),
-    "ai-gateway": Provider("ai-gateway", "https://ai-gateway.vercel.sh/", ("AI_GATEWAY_API_KEY",), _GATEWAY),
+# By the name of a provider, one for each of ``PROVIDERS``.
+ENDPOINTS: Mapping[str, Sequence[Endpoint]] = {
+    "openai": _OPENAI,
+    "anthropic": _ANTHROPIC,
+    "gemini": _GEMINI,
+    "ai-gateway": _GATEWAY,
 }
