@@ -1,14 +1,22 @@
-"""A real app of eve, with evals of its own that import eve-mocks/evals, run offline and without credentials."""
+"""A real app of eve: evals that import eve-mocks/evals, info, build and dev, offline and without credentials.
+
+It has two connections (MCP and OpenAPI), one whose URL is another in each session, a tool of its own, and a subagent.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from conftest import EVE_MOCKS
 from machine import NODE_MODULES
 
 if TYPE_CHECKING:
@@ -18,7 +26,8 @@ if TYPE_CHECKING:
     from conftest import Project
 
 APP = Path(__file__).parent / "eve"
-ENVIRONMENT = {"AI_GATEWAY_API_KEY": "none", "EVE_TELEMETRY_DISABLED": "1", "NO_COLOR": "1"}
+DOCS = APP.parent.parent / "docs"
+BLOCK = re.compile(r"^```(?:yaml|python|typescript)\n(?:#|//) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -29,59 +38,157 @@ def app(project: Project, needs: Callable[..., str]) -> Project:
     installed.mkdir()
     for package in NODE_MODULES.iterdir():
         (installed / package.name).symlink_to(package)
-    return project
+    node = Path(needs("node")).parent
+    return dataclasses.replace(
+        project, environment=project.environment | {"NO_COLOR": "1", "PATH": f"{node}:{project.environment['PATH']}"}
+    )
 
 
 @pytest.fixture
-def evaluate(app: Project, needs: Callable[..., str]) -> Callable[..., CompletedProcess[str]]:
-    node = needs("node")
+def eve(app: Project) -> Callable[..., CompletedProcess[str]]:
+    """``eve(…)`` in a run, without a credential."""
 
-    def run(*evals: str, contain: str = "auto") -> CompletedProcess[str]:
-        eve = [node, "node_modules/eve/bin/eve.js", "eval", *evals]
-        path = {"PATH": f"{Path(node).parent}:{app.environment['PATH']}"}
-        return app.eve_mocks("run", "--contain", contain, "--", *eve, env={**ENVIRONMENT, **path}, timeout=120)
+    def run(*arguments: str, contain: str = "auto") -> CompletedProcess[str]:
+        return app.eve_mocks("run", "--contain", contain, "--", *EVE, *arguments, timeout=120)
 
     return run
 
 
+EVE = ("node", "node_modules/eve/bin/eve.js")
+
+
 @pytest.mark.parametrize("contain", ["auto", "off"])
-def test_evals_side_by_side_have_pins_and_state_of_their_own(
-    app: Project, evaluate: Callable[..., CompletedProcess[str]], contain: str
-) -> None:
-    ended = evaluate("one", "two", contain=contain)
+def test_evals_side_by_side(app: Project, eve: Callable[..., CompletedProcess[str]], contain: str) -> None:
+    """With what each of them has pinned, and what it left in the state of a mock."""
+    ended = eve("eval", contain=contain)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "2 passed" in ended.stdout
-    listed = {call["session"]: call for call in app.calls() if call["operation"] == "list_tasks"}
-    assert len(listed) == 2
-    assert {call["stub"] for call in listed.values()} == {"pin:tasks:list_tasks"}
-    assert {json.dumps(call["responseBody"]).count("Walk dog") > 0 for call in listed.values()} == {True, False}
+    assert f"{len(list(APP.glob('evals/*.eval.ts')))} passed" in ended.stdout
+    assert app.report()["counts"]["blocked"] == 0
+    calls = app.calls()
+
+    def answered(operation: str, text: str) -> list[dict[str, Any]]:
+        told = [call for call in calls if call["operation"] == operation]
+        return [call for call in told if text in json.dumps(call["responseBody"])]
+
+    one, two = answered("list_tasks", "Buy milk"), answered("list_tasks", "Buy bread")
+    assert [(call["stub"], len({call["session"]})) for call in (*one, *two)] == [("pin:tasks:list_tasks", 1)] * 2
+    assert one[0]["session"] != two[0]["session"]
+
+    researcher = [call for call in calls if call["operation"] == "researcher"]
+    assert len(researcher) == 2
+    root, child = researcher[0]["session"], researcher[0]["agent"]
+    assert root != child
+    assert root in {call["session"] for call in calls if call["operation"] == "gpt-5.5"}
+    (asked,) = answered("list_tasks", "Feed the cat")
+    assert (asked["session"], asked["agent"]) == (root, child)
+
+    (customer,) = [call for call in calls if call["operation"] == "find_customer"]
+    assert customer["url"].split(".")[0] == "https://" + customer["session"].lower().replace("_", "-")
 
 
-def test_what_is_pinned_later_is_in_place_before_the_next_turn(evaluate: Callable[..., CompletedProcess[str]]) -> None:
-    ended = evaluate("later")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+def examples(page: str, app: Project) -> list[str]:
+    """Write the files of a page of the documentation into the app; the names of its evals."""
+    files = dict(BLOCK.findall((DOCS / page).read_text()))
+    for name, text in files.items():
+        app.file(name, text)
+    return [Path(name).name.removesuffix(".eval.ts") for name in files if name.endswith(".eval.ts")]
+
+
+ECHO = """
+from eve_mocks import model_mock
+
+LOOK = {"$tools": [{"tool": "tasks__list_tasks"}]}
+
+
+def echo(request):
+    return request.messages[-1].content
+
+
+model = model_mock("ai-gateway", scripts={"gpt-5.5": [LOOK, echo, LOOK, echo]})
+"""
 
 
 @pytest.fixture
 def documented(app: Project) -> None:
-    """The example of the documentation as one of the evals."""
-    page = (APP.parent.parent / "docs" / "evals.md").read_text()
-    (example,) = re.findall(r"^```typescript\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    """The example of the documentation of evals, as one of the app's, with a model that says what it was told."""
+    (example,) = re.findall(r"^```typescript\n(.*?)^```$", (DOCS / "evals.md").read_text(), re.MULTILINE | re.DOTALL)
     app.file("evals/documented.eval.ts", example)
+    (app.root / "mocks/model.yaml").unlink()
+    app.file("mocks/model.py", ECHO)
+
+
+UNKNOWN = """
+import { defineEval } from 'eve/evals';
+import { mock } from 'eve-mocks/evals';
+
+export default defineEval({
+  async test(t) {
+    mock(t, 'list_task', { tasks: [] });
+    await t.send('What is there to do?');
+  },
+});
+"""
 
 
 @pytest.mark.usefixtures("documented")
-def test_the_example_of_the_documentation(evaluate: Callable[..., CompletedProcess[str]]) -> None:
-    ended = evaluate("documented")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
-def test_an_unknown_operation_fails_the_eval(evaluate: Callable[..., CompletedProcess[str]]) -> None:
-    ended = evaluate("unknown")
+def test_the_example_of_the_documentation(app: Project, eve: Callable[..., CompletedProcess[str]]) -> None:
+    """It passes beside an eval that fails, as no mock has the operation that it names."""
+    app.file("evals/unknown.eval.ts", UNKNOWN)
+    ended = eve("eval", "documented", "unknown")
     assert ended.returncode == 1
-    assert re.search(
-        r"'list_task' names no operation.*Did you mean list_tasks\?", ended.stdout + ended.stderr, re.DOTALL
-    )
+    assert "✓  documented" in ended.stdout, ended.stdout + ended.stderr
+    assert re.search(r"'list_task' names no operation.*Did you mean list_tasks\?", ended.stdout, re.DOTALL)
+
+
+def test_the_examples_of_the_page_about_eve(app: Project, eve: Callable[..., CompletedProcess[str]]) -> None:
+    evals = examples("eve.md", app)
+    assert evals
+    ended = eve("eval", *evals, "customer")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"{len(evals) + 1} passed" in ended.stdout
+
+
+def test_info_and_a_model_that_is_missing(app: Project, eve: Callable[..., CompletedProcess[str]]) -> None:
+    """The catalog, without which eve does not compile, has the models of scripts, and what `models:` names."""
+    assert "Compile       ready" in eve("info").stdout
+    shutil.rmtree(app.root / ".eve")
+    mock = app.root / "mocks/model.yaml"
+    mock.write_text(mock.read_text().replace("gpt-5.5:", "other:"))
+    missing = eve("info")
+    assert missing.returncode == 1
+    assert 'model "openai/gpt-5.5" does not have known AI Gateway' in missing.stdout + missing.stderr
+    shutil.rmtree(app.root / ".eve")
+    mock.write_text(f"{mock.read_text()}models: [openai/gpt-5.5]\n")
+    assert "Compile       ready" in eve("info").stdout
+
+
+def test_build(app: Project, eve: Callable[..., CompletedProcess[str]]) -> None:
+    ended = eve("build", "--skip-sandbox-prewarm")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (app.root / ".output/.eve/compile/compiled-agent-manifest.json").exists()
+    assert app.report()["counts"] == {"mocked": 1, "allowed": 0, "blocked": 0, "error": 0}
+
+
+def test_dev(app: Project) -> None:
+    """Until Ctrl-C."""
+    command = [EVE_MOCKS, "run", "--", *EVE, "dev", "--no-ui", "--host", "127.0.0.1", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=app.root, env=app.environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as served:
+        url = next((found[1] for line in served.stdout or () if (found := READY.search(line))), None)
+        assert url is not None
+        asked = [*EVE, "remote", "invoke", "--url", url, "What is there to do?"]
+        environment = app.environment | {"EVE_TELEMETRY_DISABLED": "1"}
+        answer = subprocess.run(
+            asked, cwd=app.root, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        os.killpg(served.pid, signal.SIGINT)
+        served.communicate(timeout=30)
+    assert "the plants want water" in answer.stdout, answer.stderr
+    assert [call["position"] for call in app.calls() if call["operation"] == "gpt-5.5"] == [0, 1]
+
+
+READY = re.compile(r"server listening at (http://127\.0\.0\.1:\d+/)")
 
 
 # After these lines of an eval; nothing for what is right.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROGRAM = Path(__file__).parent / "clients" / "node" / "ai_sdk.mjs"
-PROVIDERS = ("gateway", "chat", "anthropic")
+PROVIDERS = ("gateway", "chat", "responses", "anthropic")
 USAGE = {"inputTokens": 120, "outputTokens": 8, "cachedInputTokens": 100}
 TOLD = {"inputTokens": 120, "outputTokens": 8, "totalTokens": 128, "cacheReadTokens": 100, "reasoningTokens": 0}
 TWO_TOOLS = [

@@ -1,15 +1,26 @@
 import { defineEval } from 'eve/evals';
 import { includes } from 'eve/evals/expect';
-import { getState, mock, seed } from 'eve-mocks/evals';
+import { getState, mock, outcome, seed } from 'eve-mocks/evals';
 
 export default defineEval({
   async test(t) {
-    mock(t, 'list_tasks', { tasks: ['Walk dog'] });
     seed(t, 'notes', { notes: ['two'] });
-    const turn = await t.send('What is there to do?');
+    mock(t, 'list_tasks', { tasks: ['Buy bread'] });
+    mock(
+      t,
+      'gpt-5.5',
+      outcome(
+        { response: { $tools: [{ tool: 'tasks__list_tasks' }] } },
+        { response: { $tools: [{ tool: 'notes__addNote', input: { body: { text: 'buy bread' } } }] } },
+        { response: 'I noted the bread.' },
+      ),
+    );
+    const turn = await t.send('Note what there is to do.');
     t.succeeded();
-    t.check(turn.message, includes('Walk dog'));
+    t.toolOrder(['tasks__list_tasks', 'notes__addNote']);
+    t.calledTool('tasks__list_tasks', { output: /Buy bread/ });
+    t.check(turn.message, includes('bread'));
     const state = await getState<{ notes: string[] }>(turn, 'notes');
-    t.check(state.notes.join(), includes('two'));
+    t.check(state.notes.join(), includes('two,buy bread'));
   },
 });
