@@ -215,8 +215,8 @@ def test_tools_are_called_at_once(serve: Callable[..., RunningProxy], way: Way) 
 def test_the_events_of_a_response(serve: Callable[..., RunningProxy]) -> None:
     running = serve({"m": [{"$text": "One two", "$tools": [{"tool": "weather"}]}]})
     ask(Way("responses", streams=True))
-    told = [(name.removeprefix("response."), data.get("output_index")) for name, data in events(bodies(running)[0])]
-    assert told == [
+    found = events(bodies(running)[0])
+    assert [(name.removeprefix("response."), data.get("output_index")) for name, data in found] == [
         ("created", None),
         ("in_progress", None),
         ("output_item.added", 0),
@@ -232,6 +232,19 @@ def test_the_events_of_a_response(serve: Callable[..., RunningProxy]) -> None:
         ("output_item.done", 1),
         ("completed", None),
     ]
+    responses = [data["response"] for _, data in found if "response" in data]
+    assert [(one["status"], len(one["output"])) for one in responses] == [
+        *[("in_progress", 0)] * 2,
+        ("completed", 2),
+    ]
+    items = [data["item"] for _, data in found if "item" in data]
+    assert [(item["status"], item.get("content", item.get("arguments"))) for item in items] == [
+        ("in_progress", []),
+        ("completed", items[1]["content"]),
+        ("in_progress", ""),
+        ("completed", "{}"),
+    ]
+    assert responses[-1]["output"] == [items[1], items[3]]
 
 
 def test_a_response_repeats_what_was_asked(serve: Callable[..., RunningProxy]) -> None:
