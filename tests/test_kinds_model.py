@@ -398,3 +398,13 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     )
     errors = load(tmp_path, shown="mocks").errors
     assert [error.line for error in errors] == [2, 5, 7]
+
+
+def test_a_forced_tool_is_wrapped_as_its_schema_asks() -> None:
+    parameters = {"type": "object", "properties": {"result": {}}}
+    tools = [{"type": "function", "function": {"name": "final", "parameters": parameters}}]
+    answer = ask(mocked({"m": [{"score": 4}]}), chat(tools=tools, tool_choice="required"), Session("s"))
+    assert said(answer) == [("final", {"result": {"score": 4}})]
+    allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": offering("b")}}
+    answer = ask(mocked({"m": [{"x": 1}]}), chat(tools=offering("a", "b"), tool_choice=allowed), Session("s"))
+    assert said(answer) == [("b", {"x": 1})]

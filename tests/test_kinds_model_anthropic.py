@@ -212,7 +212,7 @@ def test_a_function_sees_the_prompt(serve: Callable[..., RunningProxy]) -> None:
     assert told == [
         ("system", "Be brief."),
         ("user", "What is this?\n[image]"),
-        ("assistant", "[tool_use]"),
+        ("assistant", "weather({})"),
         ("tool", "Zoomed.\n[image]"),
     ]
     assert (prompt, tools) == ("What is this?\n[image]", ("weather", "time"))

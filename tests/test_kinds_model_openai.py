@@ -353,7 +353,12 @@ PROMPTS: dict[Way, tuple[dict[str, Any], list[tuple[str, str]]]] = {
                 {"role": "tool", "tool_call_id": "t", "content": "Zoomed."},
             ],
         },
-        [("system", "Be brief."), ("user", "What is this?\n[image_url]"), ("assistant", ""), ("tool", "Zoomed.")],
+        [
+            ("system", "Be brief."),
+            ("user", "What is this?\n[image]"),
+            ("assistant", 'weather({"city": "x"})'),
+            ("tool", "Zoomed."),
+        ],
     ),
     RESPONSES: (
         {
@@ -379,9 +384,9 @@ PROMPTS: dict[Way, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         },
         [
             ("system", "Be brief."),
-            ("user", "What is this?\n[input_image]"),
-            ("assistant", '{"city": "x"}'),
-            ("tool", "Zoomed.\n[input_image]"),
+            ("user", "What is this?\n[image]"),
+            ("assistant", 'weather({"city": "x"})'),
+            ("tool", "Zoomed.\n[image]"),
         ],
     ),
 }

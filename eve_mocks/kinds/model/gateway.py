@@ -101,7 +101,8 @@ class _Language:
             for piece in pieces(said):
                 yield _part("text-delta", is_paced=True, id=_TEXT_ID, delta=piece)
         if turn.failure is not None:
-            yield _part("error", error=failed(turn.failure)["error"])
+            # By the status, the SDK decides whether it asks again.
+            yield _part("error", error={**failed(turn.failure)["error"], "statusCode": turn.failure.status})
             return
         if said is not None:
             yield _part("text-end", id=_TEXT_ID)

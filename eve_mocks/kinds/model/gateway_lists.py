@@ -14,7 +14,7 @@ from eve_mocks.kinds.model.gateway import failed, model_named_in, told_names
 from eve_mocks.kinds.model.plain import Plain, about_models
 from eve_mocks.kinds.model.tokens import tokens_of
 from eve_mocks.kinds.model.turn import CREATED, Asked, Message, Turn, Usage
-from eve_mocks.kinds.model.vectors import unit_vector
+from eve_mocks.kinds.model.vectors import unit_vector, vectors
 from eve_mocks.model import BadRequest
 
 if TYPE_CHECKING:
@@ -117,10 +117,14 @@ class _Embeddings:
         )
 
     def unscripted(self, asked: Asked) -> Turn:
-        return Turn(id="", usage=Usage(input=tokens_of(message.content for message in asked.messages)))
+        dimensions = asked.body.get("dimensions")
+        count = dimensions if isinstance(dimensions, int) and 0 < dimensions <= _CONTEXT else _DIMENSIONS
+        usage = Usage(input=tokens_of(message.content for message in asked.messages))
+        return Turn(id="", value=[unit_vector(message.content, count) for message in asked.messages], usage=usage)
 
     def whole(self, asked: Asked, turn: Turn) -> Json:
-        return {"embeddings": _vectors(asked, turn.value), "usage": {"tokens": turn.usage.input}, "warnings": []}
+        found = vectors(turn.value, len(asked.messages))
+        return {"embeddings": found, "usage": {"tokens": turn.usage.input}, "warnings": []}
 
     def stream(self, asked: Asked, turn: Turn) -> Iterator[Chunk]:  # noqa: ARG002 - it is told whole
         return iter(())
@@ -130,12 +134,3 @@ class _Embeddings:
 
 
 EMBEDDINGS = _Embeddings()
-
-
-def _vectors(asked: Asked, given: Json) -> Json:
-    """The vectors of the entry, one for each value or one for them all; without an entry those of the texts."""
-    if isinstance(given, list) and given:
-        return given if isinstance(given[0], list) else [given] * len(asked.messages)
-    dimensions = asked.body.get("dimensions")
-    count = dimensions if isinstance(dimensions, int) and 0 < dimensions <= _CONTEXT else _DIMENSIONS
-    return [unit_vector(message.content, count) for message in asked.messages]

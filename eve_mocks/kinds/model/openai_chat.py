@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.kinds.model.bodies import body_of, dig, header_names, metadata_names, model_of, objects, only, texts
-from eve_mocks.kinds.model.turn import CREATED, Asked, Chunk, Failure, Message, Turn, Usage, halves, pieces, text_of
+from eve_mocks.kinds.model.turn import (
+    CREATED,
+    Asked,
+    Chunk,
+    Failure,
+    Message,
+    Turn,
+    Usage,
+    called,
+    halves,
+    pieces,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,16 +49,19 @@ class _Chat:
         body = body_of(request)
         offered = objects(body.get("tools"))
         tools = texts([dig(tool, "function", "name") or dig(tool, "custom", "name") for tool in offered])
-        choice = body.get("tool_choice")
-        forced = dig(choice, "function", "name") or (only(tools) if choice == "required" else None)
+        forced = _forced(body.get("tool_choice"), tools)
+        schema = dig(body, "response_format", "json_schema", "schema")
+        if schema is None and forced is not None:
+            functions = [tool["function"] for tool in offered if dig(tool, "function", "name") == forced]
+            schema = next((function.get("parameters") for function in functions), None)
         return Asked(
             body=body,
             model=model_of(body, params),
             names=(*header_names(request), *metadata_names(body)),
             schema_name=dig(body, "response_format", "json_schema", "name"),
-            schema=dig(body, "response_format", "json_schema", "schema"),
+            schema=schema,
             tools=tools,
-            forced=forced if isinstance(forced, str) else None,
+            forced=forced,
             messages=tuple(_messages(body)),
             streams=body.get("stream") is True,
         )
@@ -97,9 +112,24 @@ class _Chat:
 API = _Chat()
 
 
+def _forced(choice: Json, tools: tuple[str, ...]) -> str | None:
+    """The one tool that has to be called, where it is one."""
+    if dig(choice, "type") == "allowed_tools":
+        allowed = dig(choice, "allowed_tools")
+        tools = texts([dig(tool, "function", "name") for tool in objects(dig(allowed, "tools"))])
+        choice = dig(allowed, "mode")
+    if choice == "required":
+        return only(tools)
+    name = dig(choice, "function", "name")
+    return name if isinstance(name, str) else None
+
+
 def _messages(body: dict[str, Json]) -> Iterator[Message]:
     for message in objects(body.get("messages")):
-        yield Message(role=str(message.get("role")), content=text_of(message.get("content")))
+        functions = [call.get("function") for call in objects(message.get("tool_calls"))]
+        calls = [called(dig(one, "name"), dig(one, "arguments")) for one in functions]
+        content = "\n".join(filter(None, [text_of(message.get("content")), *calls]))
+        yield Message(role=str(message.get("role")), content=content)
 
 
 def _head(asked: Asked, turn: Turn, kind: str) -> dict[str, Json]:
@@ -115,6 +145,10 @@ def _usage(usage: Usage) -> Json:
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.total,
-        "prompt_tokens_details": {"cached_tokens": usage.cache_read, "audio_tokens": 0},
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": usage.cache_write,
+            "audio_tokens": 0,
+        },
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning, "audio_tokens": 0},
     }

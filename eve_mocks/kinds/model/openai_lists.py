@@ -6,13 +6,13 @@ import base64
 import struct
 from typing import TYPE_CHECKING
 
-from eve_mocks.errors import MockError, as_written
+from eve_mocks.errors import as_written
 from eve_mocks.kinds.model.bodies import body_of, header_names, model_of
 from eve_mocks.kinds.model.openai_chat import failed
 from eve_mocks.kinds.model.plain import Plain, about_models
 from eve_mocks.kinds.model.tokens import tokens_of
 from eve_mocks.kinds.model.turn import CREATED, Asked, Message, Turn, Usage
-from eve_mocks.kinds.model.vectors import unit_vector
+from eve_mocks.kinds.model.vectors import unit_vector, vectors
 from eve_mocks.model import BadRequest
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Embeddings:
             "model": asked.model,
             "data": [
                 {"object": "embedding", "index": index, "embedding": told(vector)}
-                for index, vector in enumerate(_vectors(turn.value, len(asked.messages)))
+                for index, vector in enumerate(vectors(turn.value, len(asked.messages)))
             ],
             "usage": {"prompt_tokens": turn.usage.input, "total_tokens": turn.usage.input},
         }
@@ -81,24 +81,6 @@ def _are_tokens(value: Json) -> bool:
 
 def _is_whole(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _vectors(given: Json, count: int) -> Sequence[Sequence[float]]:
-    """A vector for each text; one alone is that of all. Raises ``MockError``."""
-    if _is_vector(given):
-        return [given] * count
-    if isinstance(given, list) and len(given) == count and all(map(_is_vector, given)):
-        return given
-    raise MockError(
-        f"the entry for {count} {'text' if count == 1 else 'texts'} is {as_written(given)}",
-        why="embeddings are answered with a vector for each text, or one for them all",
-        fix="Write for example [0.1, 0.2], or [[0.1, 0.2], [0.3, 0.4]] for two texts.",
-    )
-
-
-def _is_vector(value: Json) -> bool:
-    is_list = isinstance(value, list) and bool(value)
-    return is_list and all(isinstance(one, int | float) and not isinstance(one, bool) for one in value)
 
 
 def _as_bytes(vector: Sequence[float]) -> bytes:

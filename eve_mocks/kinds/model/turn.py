@@ -203,7 +203,15 @@ def _part(part: Json) -> str:
         return str(part)
     if isinstance(part.get("text"), str):
         return str(part["text"])
-    for key in ("content", "output", "arguments", "input"):
+    if isinstance(part.get("name"), str) and ("input" in part or "arguments" in part):
+        return called(part["name"], part.get("input", part.get("arguments")))
+    for key in ("content", "output"):
         if isinstance(part.get(key), str | list):
             return text_of(part[key])
-    return f"[{part.get('type', 'part')}]"
+    type_ = str(part.get("type", "part"))
+    return "[image]" if "image" in type_ else f"[{type_}]"
+
+
+def called(name: Json, given: Json) -> str:
+    """A call of a tool as the text of a message."""
+    return f"{name}({given if isinstance(given, str) else json_text(given)})"
