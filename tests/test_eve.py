@@ -5,6 +5,7 @@ It has two connections (MCP and OpenAPI), one whose URL is another in each sessi
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -175,15 +176,23 @@ def test_dev(app: Project) -> None:
     with subprocess.Popen(
         command, cwd=app.root, env=app.environment, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as served:
-        url = next((found[1] for line in served.stdout or () if (found := READY.search(line))), None)
-        assert url is not None
-        asked = [*EVE, "remote", "invoke", "--url", url, "What is there to do?"]
-        environment = app.environment | {"EVE_TELEMETRY_DISABLED": "1"}
-        answer = subprocess.run(
-            asked, cwd=app.root, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        os.killpg(served.pid, signal.SIGINT)
-        served.communicate(timeout=30)
+        try:
+            url = next((found[1] for line in served.stdout or () if (found := READY.search(line))), None)
+            assert url is not None
+            answer = subprocess.run(
+                [*EVE, "remote", "invoke", "--url", url, "What is there to do?"],
+                cwd=app.root,
+                env=app.environment | {"EVE_TELEMETRY_DISABLED": "1"},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            os.killpg(served.pid, signal.SIGINT)
+            served.communicate(timeout=30)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(served.pid, signal.SIGKILL)
     assert "the plants want water" in answer.stdout, answer.stderr
     assert [call["position"] for call in app.calls() if call["operation"] == "gpt-5.5"] == [0, 1]
 

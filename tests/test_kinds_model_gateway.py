@@ -258,3 +258,11 @@ def test_errors(status: int, type_: str) -> None:
     answer = ask("/v4/ai/language-model", HELLO, scripts=scripts, headers=STREAMING)
     assert answer.response.status == status
     assert told(answer) == {"error": {"message": "no", "type": type_, "param": None, "code": None}}
+
+
+def test_a_stream_breaks_with_the_status_by_which_the_sdk_asks_again() -> None:
+    scripts = {"m": [{"$text": "Half", "$throw": {"status": 529, "message": "busy"}}]}
+    parts = streamed(ask("/v4/ai/language-model", HELLO, scripts=scripts, headers=STREAMING))
+    assert [part["type"] for part in parts[-2:]] == ["text-delta", "error"]
+    error = {"message": "busy", "type": "internal_server_error", "param": None, "code": None, "statusCode": 529}
+    assert parts[-1]["error"] == error
