@@ -14,6 +14,8 @@ from eve_mocks.document import Document
 from eve_mocks.errors import MockError
 from eve_mocks.folder import Folder
 from eve_mocks.kinds.model import from_document
+from eve_mocks.kinds.model.queues import candidates, read_requests
+from eve_mocks.kinds.model.turn import Asked
 from eve_mocks.load import load
 from eve_mocks.match import parse_url
 from eve_mocks.model import Answer, Headers, Request
@@ -130,6 +132,14 @@ REQUESTS = {"told": {"tools": ["search"], "match": {"messages": {"minItems": 1}}
 def test_what_a_request_is_called(request_: Request, expected: str) -> None:
     mock = mocked(SCRIPTS, requests=REQUESTS)
     assert said(ask(mock, request_, Session("s"))) == expected
+
+
+def test_names_from_the_most_particular_on() -> None:
+    part = Document.from_python({"told": {"schema": "S"}}, file="f", line=None, folder=FOLDER)
+    asked = Asked(body={}, model="openai/m", names=("header", "tag"), schema_name="S", caller="agent")
+    found = list(candidates(asked, read_requests(part, {"told": ()})))
+    assert found == ["header", "tag", "told", "S", "agent", "openai/m", "m"]
+    assert asked.name == "header"
 
 
 def test_a_request_that_is_nearly_told_is_explained() -> None:

@@ -153,7 +153,7 @@ def _seam(part: Document, scripts: Mapping[str, Queue], candidate: Callable[...,
 
 
 def _doubts(document: Document, scripts: Mapping[str, Queue]) -> Iterator[Problem]:
-    if not scripts:
+    if not scripts and "models" not in document:  # one that serves lists of models alone
         yield Problem.of(
             document.error(
                 "the mock has no scripts",

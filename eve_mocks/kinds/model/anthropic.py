@@ -54,7 +54,8 @@ def _read(request: Request, params: Mapping[str, str]) -> Asked:
     return Asked(
         body=body,
         model=model_of(body, params),
-        names=(*header_names(request), *metadata_names(body), *metadata_names(body, "user_id")),
+        names=(*header_names(request), *metadata_names(body)),
+        caller=next(iter(metadata_names(body, "user_id")), None),
         schema_name=title if isinstance(title, str) else None,
         schema=schema,
         tools=tools,

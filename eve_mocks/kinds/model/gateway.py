@@ -47,13 +47,15 @@ def model_named_in(request: Request, *headers: str) -> str:
 
 
 def told_names(request: Request, body: Mapping[str, Json]) -> tuple[str, ...]:
-    """What a client calls a request: by the header, or by the tags that the gateway keeps for its reports.
-
-    eve names the agent that asks, in the header that the gateway has for the name of an application.
-    """
+    """What a client calls a request: by the header, or by the tags that the gateway keeps for its reports."""
     tags = dig(dict(body), "providerOptions", "gateway", "tags")
-    agent = request.headers.get("x-title") if request.headers.get("user-agent", "").startswith("eve/") else None
-    return (*header_names(request), *(texts(tags) if isinstance(tags, list) else ()), *([agent] if agent else ()))
+    return (*header_names(request), *(texts(tags) if isinstance(tags, list) else ()))
+
+
+def agent_of(request: Request) -> str | None:
+    """The agent that asks: eve names it in the header that the gateway has for the name of an application."""
+    is_eve = request.headers.get("user-agent", "").startswith("eve/")
+    return (request.headers.get("x-title") or None) if is_eve else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class _Language:
             body=body,
             model=model,
             names=told_names(request, body),
+            caller=agent_of(request),
             schema_name=name if isinstance(name, str) else None,
             schema=dig(body, "responseFormat", "schema"),
             tools=tools,

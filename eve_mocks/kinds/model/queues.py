@@ -111,6 +111,8 @@ def candidates(asked: Asked, requests: tuple[Named, ...]) -> Iterator[str]:
     yield from (named.name for named in requests if next(named.differences(asked), None) is None)
     if asked.schema_name is not None:
         yield asked.schema_name
+    if asked.caller is not None:
+        yield asked.caller
     yield asked.model
     if "/" in asked.model:
         yield asked.model.partition("/")[2]

@@ -26,13 +26,15 @@ class Asked:
     """A request to a model, as a function entry sees it.
 
     ``names`` are what the client calls the request, from the most particular on; ``schema_name`` is the name of the
-    structured output it asks for. ``tools`` are offered, and ``forced`` is the one of them that has to be called.
+    structured output it asks for, and ``caller`` who asks. ``tools`` are offered, and ``forced`` is the one of them
+    that has to be called.
     """
 
     body: Mapping[str, Json]
     model: str
     names: tuple[str, ...] = ()
     schema_name: str | None = None
+    caller: str | None = None
     schema: Json = None
     tools: tuple[str, ...] = ()
     forced: str | None = None
