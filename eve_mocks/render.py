@@ -55,7 +55,7 @@ def summary(report: Report, *, shown: str, colour: bool, width: int | None = Non
     if asked and report["unused"]["mocks"]:
         page.row("unused", _some(report["unused"]["mocks"], _MAX_NAMES))
     for key, what in (("stubs", "stubs"), ("scripts", "script entries")):
-        if asked and report["unused"][key]:
+        if asked and report["unused"].get(key):
             page.row("unused", f"{what} {_some(report['unused'][key], _MAX_NAMES)}")
     for problem in report["problems"]:
         page.row("problem", problem["message"])

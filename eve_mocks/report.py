@@ -239,7 +239,7 @@ def with_calls(report: Report, tally: Report, problems: Iterable[Problem] = ()) 
     unused = {
         **there,
         "stubs": [label for label in there["stubs"] if label not in played],
-        "scripts": [entry for entry in there["scripts"] if entry not in taken],
+        "scripts": [entry for entry in there.get("scripts", ()) if entry not in taken],
         "mocks": [name for name in there["mocks"] if name not in used],
     }
     told = [{key: value for key, value in dataclasses.asdict(one).items() if value is not False} for one in problems]
@@ -257,19 +257,20 @@ def end(
     return {**ended, "exitCode": exit_code(ended, child_exit, fail_on_block)}
 
 
+_UNUSED = (
+    ("stubs", "stub was", "stubs were", "no call matched", "Correct what the stub matches, or take it out."),
+    ("scripts", "script entry was", "script entries were", "no request came to", "Take out what no request comes to."),
+)
+
+
 def _unused(report: Report) -> Iterator[dict[str, Any]]:
     """A problem for what was never used, and should have been."""
-    for key, one, several in (
-        ("stubs", "stub was", "stubs were"),
-        ("scripts", "script entry was", "script entries were"),
-    ):
-        if unused := report["unused"][key]:
+    for key, one, several, missed, fix in _UNUSED:
+        if unused := report["unused"].get(key):
             yield {
                 "message": f"{len(unused)} {one if len(unused) == 1 else several} never used",
-                "why": f"no call used {', '.join(unused)}, and --fail-on-unused asks for one",
-                "fix": "Correct what the stub matches, or take it out."
-                if key == "stubs"
-                else "Take out the entries that no request comes to, or have the agent make the request.",
+                "why": f"{missed} {', '.join(unused)}, and --fail-on-unused asks for one",
+                "fix": fix,
                 "fails": True,
             }
 

@@ -231,3 +231,29 @@ def test_unused_mocks_and_the_shape_of_a_report() -> None:
     }
     assert ended(call(outcome="error"))["unused"]["mocks"] == ["idle"]
     assert ended(blocked("pay"))["unused"]["mocks"] == ["pay", "idle"]
+
+
+def test_scripts_and_what_they_cost() -> None:
+    usage = {"inputTokens": 2, "outputTokens": 3}
+    calls = [call(stub="ai:m", position=0, usage=usage), call(stub="ai:m", position=2, usage=usage), call()]
+    tally = Tally()
+    for one in calls:
+        tally.add(one)
+    begun = report.begin(
+        command=["a"], started_at="", not_contained=None, mocks=[], scripts=[f"ai:m[{n}]" for n in range(4)], log=None
+    )
+    found = report.with_calls(begun, tally.as_json())
+    assert found["unused"]["scripts"] == ["ai:m[1]", "ai:m[3]"]
+    assert [session["usage"] for session in found["sessions"]] == [{"inputTokens": 4, "outputTokens": 6}]
+    asked = [
+        report.end(found, child_exit=0, duration_ms=1, fail_on_block="all", fail_on_unused=flag)
+        for flag in (False, True)
+    ]
+    assert [one["exitCode"] for one in asked] == [0, 1]
+    assert asked[1]["problems"][-1]["why"].startswith("no request came to ai:m[1], ai:m[3]")
+
+
+def test_what_a_mock_doubts_is_a_problem_that_fails_nothing() -> None:
+    found = ended(call(doubt="the script calls the tool serch"))
+    assert found["exitCode"] == 0
+    assert found["problems"][0]["why"] == "the script calls the tool serch"
