@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eve_mocks.document import Document
 from eve_mocks.errors import MockError
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from eve_mocks.folder import Folder
 
 
-def tools(name: str, folder: Folder) -> Document | None:
-    """The ``tools`` of an MCP server's ``tools/list`` result, or None where there is no file. Raises ``MockError``."""
+def read(name: str, folder: Folder) -> Document | None:
+    """What an MCP server lists: ``tools``, and maybe ``resources``, ``resourceTemplates`` and ``prompts``.
+
+    None where there is no file. Raises ``MockError``.
+    """
     path = folder.path / "schemas" / f"{name}.json"
     file = folder.show(path)
     try:
@@ -29,7 +32,16 @@ def tools(name: str, folder: Folder) -> Document | None:
     value, lines = read_json(text, file)
     if not isinstance(value, dict) or not isinstance(value.get("tools"), list):
         raise _unusable(file, 'is not a tools/list result: it has no list "tools"')
-    return Document(value, file, folder, lines).part("tools")
+    for key in ("resources", "resourceTemplates", "prompts"):
+        if not isinstance(value.get(key, []), list):
+            raise _unusable(file, f"has {key} that are no list")
+    return Document(value, file, folder, lines)
+
+
+def listed(pulled: Document | None, key: str, by: str) -> dict[str, dict[str, Any]]:
+    """The entries of a list of a schema file, by what names them."""
+    entries = [] if pulled is None else pulled.value.get(key, [])
+    return {entry[by]: entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get(by), str)}
 
 
 def _unusable(file: str, wrong: str) -> MockError:

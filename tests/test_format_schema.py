@@ -11,6 +11,7 @@ import pytest
 
 from eve_mocks import outcome, routes
 from eve_mocks.kinds import KINDS, allow, http, mcp, model
+from eve_mocks.kinds.mcp import prompts, resources
 from eve_mocks.kinds.model import entry
 from eve_mocks.load import load
 from eve_mocks.response import EVENT_KEYS, FAULTS
@@ -36,6 +37,8 @@ def test_it_is_a_json_schema() -> None:
     [
         ("http", http.KEYS),
         ("mcp", mcp.KEYS),
+        ("resource", resources.KEYS),
+        ("prompt", prompts.KEYS),
         ("model", model.KEYS),
         ("usage", entry.USAGE_KEYS),
         ("passage", allow.KEYS),
@@ -110,6 +113,17 @@ GOOD = {
           "/{owner}/{re-po}:act/a:b/.c/d.e": {GET: {response: 1}}
           /**: {GET: {response: 1}}
           /: {GET: {response: 1}}
+        """,
+    "resources and prompts": """
+        kind: mcp
+        url: https://x.test/mcp
+        resources:
+          docs://readme: Hello
+          docs://pages/{id}: {name: Pages, title: T, mimeType: text/plain, size: 1, annotations: {}, json: {a: 1}}
+          docs://raw: {contents: [{uri: "docs://raw", blob: ""}]}
+        prompts:
+          greet: {title: G, description: D, arguments: {name: {required: true}}, messages: ["Hello {name}"]}
+          other: {arguments: [{name: a}], messages: [{role: assistant, content: {type: text, text: x}}]}
         """,
     "a model": """
         kind: model
@@ -204,6 +218,10 @@ BAD = {
     "an event without data": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {events: [{id: 1}]}}}}",
     "a header that is a map": "{kind: http, url: 'https://x.test', routes: {/a: {GET: {body: a, headers: {b: {}}}}}}",
     "mcp_sessions that is text": "{kind: mcp, url: 'https://x.test', mcp_sessions: 'yes'}",
+    "a resource without a scheme": "{kind: mcp, url: 'https://x.test', resources: {readme: x}}",
+    "a resource with two contents": "{kind: mcp, url: 'https://x.test', resources: {a://b: {text: x, json: 1}}}",
+    "a prompt that says nothing": "{kind: mcp, url: 'https://x.test', prompts: {p: {}}}",
+    "a prompt of nobody": "{kind: mcp, url: 'https://x.test', prompts: {p: {messages: [{role: x, content: y}]}}}",
     "a model of nobody": "{kind: model, scripts: {}}",
     "a model of an unknown provider": "{kind: model, provider: opnai, scripts: {}}",
     "a model without scripts": "{kind: model, provider: openai}",

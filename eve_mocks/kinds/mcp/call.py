@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError
 from eve_mocks.interruption import is_from_outside
+from eve_mocks.kinds.mcp.notes import Client
 from eve_mocks.kinds.mcp.results import Result, failed
 from eve_mocks.match import nearest
 from eve_mocks.model import BadRequest, Fault, Throw, ToolError
@@ -48,8 +49,9 @@ class ToolCall:
         self.missed: str | None = None  # the tool that nothing answered
         self.fix: str | None = None  # what would answer it, where a stub nearly did
         self.played: Played | None = None
+        self.client = Client()
         self._tools = tools
-        self._offered = offered
+        self.offered = offered
         self._playback = playback
         self._rules = rules
 
@@ -71,7 +73,7 @@ class ToolCall:
             self.played = await self._playback.answer(rules, args)
             if self.played is not None:
                 return self._play(tool, self.played.outcome)
-            value = await tool.answer({**self._offered, "args": lambda: args})
+            value = await tool.answer({**self.offered, "args": lambda: args, "client": lambda: self.client})
             if isinstance(value, Response):
                 return self._respond(tool, value)
             if value is not NotImplemented:

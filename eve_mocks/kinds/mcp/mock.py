@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eve_mocks.kinds.mcp.call import ToolCall
+from eve_mocks.kinds.mcp.notes import progress_token
+from eve_mocks.kinds.mcp.reading import Reading
 from eve_mocks.model import Answer, Request
 from eve_mocks.outcome import carried
 from eve_mocks.response import Response
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from eve_mocks.errors import Problem
+    from eve_mocks.kinds.mcp.prompts import Prompt
+    from eve_mocks.kinds.mcp.resources import Resource
     from eve_mocks.kinds.mcp.server import Service
     from eve_mocks.kinds.mcp.tools import Tool
     from eve_mocks.session import Session
@@ -42,6 +46,8 @@ class McpMock:
         line: int | None,
         described: Collection[str],
         tools: Mapping[str, Tool],
+        resources: Mapping[str, Resource],
+        prompts: Mapping[str, Prompt],
         seed: Any,
         sessions: bool,
         problems: tuple[Problem, ...],
@@ -54,6 +60,7 @@ class McpMock:
         self.stubs: Rules = NO_RULES
         self._described = described
         self._tools = tools
+        self._reading = Reading(resources, prompts, file)
         self.seed = seed
         self._sessions = sessions
         self._starting: asyncio.Task[Service] | None = None
@@ -99,6 +106,7 @@ class McpMock:
             "state": lambda: session.state(self.name, self.seed),
         }
         call = ToolCall(self._tools, offered, session.stubs, functools.partial(self._rules, session))
+        call.client.token = progress_token(request.body)
         operation, is_call = _operation(request)
         if is_call:
             # Taken here rather than around the handler, so that the order is that of arrival whatever the SDK does
@@ -140,7 +148,7 @@ class McpMock:
     async def _start(self) -> Service:
         import asyncio
 
-        service = (await asyncio.to_thread(_import))(self.name, self._tools, sessions=self._sessions)
+        service = (await asyncio.to_thread(_import))(self.name, self._tools, self._reading, sessions=self._sessions)
         await service.start()
         return service
 
@@ -161,6 +169,10 @@ def _import() -> type[Service]:
     return Service
 
 
+# What is answered by the mock itself, and the parameter that names it.
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
 def _plain(request: Request, status: int, message: str, **headers: str) -> Answer:
     """An answer of HTTP alone, as the SDK words them: a JSON-RPC error without an id."""
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
@@ -168,7 +180,10 @@ def _plain(request: Request, status: int, message: str, **headers: str) -> Answe
 
 
 def _operation(request: Request) -> tuple[str, bool]:
-    """What is asked, for counting, and whether it is a tool call. What is no JSON-RPC is for the SDK to refuse."""
+    """What is asked, for counting, and whether the mock itself answers it.
+
+    What is no JSON-RPC is for the SDK to refuse.
+    """
     try:
         message = json.loads(request.body)
     except (ValueError, RecursionError):
@@ -176,6 +191,9 @@ def _operation(request: Request) -> tuple[str, bool]:
     method = message.get("method") if isinstance(message, dict) else None
     if not isinstance(method, str):
         return f"{request.method} {request.path}", False
-    params = message.get("params")
-    tool = params.get("name") if method == "tools/call" and isinstance(params, dict) else None
-    return (tool, True) if isinstance(tool, str) else (method, False)
+    given = message.get("params")
+    params: dict[str, Any] = given if isinstance(given, dict) else {}
+    name = params.get(_NAMED.get(method, ""))
+    if not isinstance(name, str):
+        return method, False
+    return (name if method == "tools/call" else f"{method} {name}"), True

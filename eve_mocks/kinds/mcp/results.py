@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import MockError, as_written
 from eve_mocks.response import encode_json
 
 if TYPE_CHECKING:
@@ -51,13 +51,26 @@ def _is_result(value: Json) -> bool:
 
 def _check(content: list[dict[str, Json]]) -> None:
     for index, block in enumerate(content):
-        for key in _BLOCKS[block["type"]]:
-            if not isinstance(block.get(key), dict if key == "resource" else str):
-                raise MockError(
-                    f"content[{index}] of the result has {'a wrong' if key in block else 'no'} {key}",
-                    why=f"a block of type {block['type']} has {' and '.join(_BLOCKS[block['type']])}",
-                    fix=f"Correct {key}, or answer with the JSON alone, without content.",
-                )
+        check_block(
+            block, f"content[{index}] of the result", or_else=", or answer with the JSON alone, without content"
+        )
+
+
+def check_block(block: Json, what: str, *, or_else: str = "") -> None:
+    """Raise ``MockError`` for what is no content block of MCP."""
+    if not isinstance(block, dict) or block.get("type") not in _BLOCKS:
+        raise MockError(
+            f"{what} is {as_written(block)}",
+            why=f"a block of content has a type, one of {', '.join(_BLOCKS)}",
+            fix="Write text, or for example {type: text, text: Hello}",
+        )
+    for key in _BLOCKS[block["type"]]:
+        if not isinstance(block.get(key), dict if key == "resource" else str):
+            raise MockError(
+                f"{what} has {'a wrong' if key in block else 'no'} {key}",
+                why=f"a block of type {block['type']} has {' and '.join(_BLOCKS[block['type']])}",
+                fix=f"Correct {key}{or_else}.",
+            )
 
 
 def _text(text: str) -> Result:

@@ -12,16 +12,30 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, PaginatedRequestParams
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    GetPromptRequestParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from eve_mocks.errors import MockError
 from eve_mocks.kinds.mcp.call import NoAnswer, ToolCall
+from eve_mocks.kinds.mcp.notes import framed
+from eve_mocks.kinds.mcp.reading import Failed, Reading
 from eve_mocks.kinds.mcp.results import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Awaitable, Mapping, MutableMapping
 
     from mcp.server.context import ServerRequestContext
 
@@ -32,6 +46,9 @@ if TYPE_CHECKING:
 type Context = ServerRequestContext[Any, Any]
 
 _CALL = "eve_mocks.call"
+_NOT_FOUND = -32002
+# MCP 2026-07-28, CacheableResult: what is listed or read may be different for the next session.
+_OF_THIS_SESSION = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _OBJECT = {"type": "object"}
 _BOTH = "application/json, text/event-stream"
 # What the SDK sends with a stream, but for `connection`, which is the listener's to say.
@@ -41,12 +58,26 @@ _STREAM_HEADERS = [("content-type", "text/event-stream"), ("cache-control", "no-
 class Service:
     """Made in the event loop that it serves in; ``start`` comes first, ``close`` last."""
 
-    def __init__(self, name: str, tools: Mapping[str, Tool], *, sessions: bool) -> None:
+    def __init__(self, name: str, tools: Mapping[str, Tool], reading: Reading, *, sessions: bool) -> None:
         self._tools = tools
+        self._reading = reading
         server = Server(name, version="eve-mocks", get_tool_input_schema=self._input_schema)
         server.middleware.clear()  # tracing, which nobody collects
         server.add_request_handler("tools/list", PaginatedRequestParams, self._list)
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
+        if reading.resources:
+            server.add_request_handler("resources/list", PaginatedRequestParams, self._list_resources)
+            server.add_request_handler("resources/templates/list", PaginatedRequestParams, self._list_templates)
+            server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
+            server.add_request_handler("resources/subscribe", SubscribeRequestParams, _accept)
+            server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, _accept)
+        if reading.prompts:
+            server.add_request_handler("prompts/list", PaginatedRequestParams, self._list_prompts)
+            server.add_request_handler("prompts/get", GetPromptRequestParams, self._get)
+        if reading.resources or reading.prompts:
+            server.add_request_handler("completion/complete", CompleteRequestParams, _complete)
+        if any(tool.handler is not None and "client" in tool.handler.names for tool in tools.values()):
+            server.add_request_handler("logging/setLevel", SetLevelRequestParams, _accept)
         # The SDK chooses between JSON and streams once for all clients. One answer is one message here, so JSON is
         # asked of it, and framed as a stream for those who want that.
         self._manager = StreamableHTTPSessionManager(
@@ -84,9 +115,11 @@ class Service:
         headers.append(("accept", _BOTH if streams else accept))
         status, answered, body = await self._exchange(request, headers, call)
         answered = [pair for pair in answered if pair[0] != "content-length"]
-        if streams and status == 200 and body and ("application/json" not in accept or _is_handshake(request)):
+        notes = call.client.taken()
+        framing = notes or "application/json" not in accept or _is_handshake(request)
+        if streams and status == 200 and body and framing:
             kept = [pair for pair in answered if pair[0] != "content-type"]
-            return status, [*_STREAM_HEADERS, *kept], b"event: message\r\ndata: " + body + b"\r\n\r\n"
+            return status, [*_STREAM_HEADERS, *kept], b"".join(map(framed, (*notes, body)))
         return status, answered, body
 
     async def _exchange(
@@ -135,8 +168,7 @@ class Service:
     async def _list(self, context: Context, _params: PaginatedRequestParams) -> Result:
         call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
         tools = [_of_version(context, tool.definition) for tool in call.listed().values()]
-        # MCP 2026-07-28, CacheableResult: the list may be different for the next session.
-        return {"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        return {"tools": tools, **_OF_THIS_SESSION}
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> Result:
         call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
@@ -156,9 +188,49 @@ class Service:
         finally:
             call.task = None
 
+    async def _list_resources(self, _context: Context, _params: PaginatedRequestParams) -> Result:
+        return {"resources": self._reading.listed(templates=False), **_OF_THIS_SESSION}
+
+    async def _list_templates(self, _context: Context, _params: PaginatedRequestParams) -> Result:
+        return {"resourceTemplates": self._reading.listed(templates=True), **_OF_THIS_SESSION}
+
+    async def _list_prompts(self, _context: Context, _params: PaginatedRequestParams) -> Result:
+        return {"prompts": [one.definition for one in self._reading.prompts.values()], **_OF_THIS_SESSION}
+
+    async def _read(self, context: Context, params: ReadResourceRequestParams) -> Result:
+        call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
+        contents = await _told(context, self._reading.read(str(params.uri), call))
+        return {"contents": contents, **_OF_THIS_SESSION}
+
+    async def _get(self, context: Context, params: GetPromptRequestParams) -> Result:
+        call: ToolCall = context.request.scope[_CALL]  # type: ignore[union-attr]  # HTTP always has one
+        found = await _told(context, self._reading.get(params.name, params.arguments or {}, call))
+        return {**found, "resultType": "complete"}
+
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tools.get(name)
         return None if tool is None else tool.definition["inputSchema"]
+
+
+async def _told[T](context: Context, reading: Awaitable[T]) -> T:
+    """What is read, or the protocol's error."""
+    try:
+        return await reading
+    except NoAnswer as error:
+        # MCP 2025-11-25, Resources, Error Handling; 2026-07-28 has one code for all that is unknown.
+        is_resource = context.method == "resources/read" and context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        raise MCPError(_NOT_FOUND if is_resource else INVALID_PARAMS, str(error)) from error
+    except Failed as error:
+        raise MCPError(INVALID_PARAMS if str(error).startswith("Missing") else INTERNAL_ERROR, str(error)) from error
+
+
+async def _accept(context: Context, _params: Any) -> Result:
+    """Take what asks for messages at a later time: a resource of a mock changes for nobody."""
+    return {} if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else {"resultType": "complete"}
+
+
+async def _complete(_context: Context, _params: Any) -> Result:
+    return {"completion": {"values": [], "total": 0, "hasMore": False}, "resultType": "complete"}
 
 
 def _checked(name: str, result: Result, call: ToolCall) -> Result:

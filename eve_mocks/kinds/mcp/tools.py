@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks import snapshot
 from eve_mocks.errors import Collecting, MockError
 from eve_mocks.kinds.mcp.results import Result, succeeded
 from eve_mocks.match import nearest
@@ -65,10 +64,9 @@ class Tool:
         )
 
 
-def describe(name: str, document: Document) -> dict[str, Definition]:
+def describe(pulled: Document | None, document: Document) -> dict[str, Definition]:
     """The tools that the schema file and the mock describe, by name. Raises ``MockError``, or ``Mistakes``."""
-    pulled = snapshot.tools(name, document.folder)
-    described = {} if pulled is None else _definitions(pulled, known=None)
+    described = {} if pulled is None else _definitions(pulled.part("tools"), known=None)
     if "tools" in document:
         described |= _definitions(document.part("tools"), known=_KEYS)
     return described
