@@ -37,7 +37,7 @@ server = mcp_mock(
         "test_image_content": {"content": [IMAGE]},
         "test_audio_content": {"content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]},
         "test_embedded_resource": {
-            "content": [{"type": "resource", "resource": {"uri": "test://embedded", "text": "x"}}],
+            "content": [{"type": "resource", "resource": {"uri": "test://embedded", "mimeType": "text/x", "text": "x"}}]
         },
         "test_multiple_content_types": {
             "content": [
