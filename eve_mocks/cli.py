@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eve_mocks import complaints
+from eve_mocks import folder as folders
 from eve_mocks.errors import MockError
 from eve_mocks.interruption import Interrupted
 from eve_mocks.match import did_you_mean, nearest
@@ -26,7 +27,10 @@ from eve_mocks.match import did_you_mean, nearest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eve_mocks.connections import Connection
+    from eve_mocks.errors import Problem
     from eve_mocks.load import Mocks
+    from eve_mocks.pull.signin import Person
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ class Folder:
     path: Path
     shown: str
     given: bool
+
+    @property
+    def folder(self) -> folders.Folder:
+        return folders.Folder.at(self.path, self.shown)
 
     def usable(self) -> Folder:
         """Return the folder, which need not be there yet. Raises ``MockError`` where it never could."""
@@ -199,14 +207,17 @@ def report(folder: Folder, run: str | None, *, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def list_(folder: Folder, *, as_json: bool) -> None:
-    """List every connection and upstream, and what a call to it does."""
+    """List every connection and upstream, and what a call to it does.
+
+    Connections are those of an eve agent, as it was compiled, and those of .mcp.json, .cursor/mcp.json and
+    .vscode/mcp.json.
+    """
     from eve_mocks import connections, render
     from eve_mocks.router import Router
 
     mocks = _load(folder, as_json=as_json)
-    declared, mistakes = connections.read(Path())
-    _raise_all([*mocks.errors, *mistakes])
-    complaints.show_problems(mocks.problems, as_json=as_json)
+    declared, problems = _declared(mocks.errors)
+    complaints.show_problems([*mocks.problems, *problems], as_json=as_json)
     rows = connections.rows(Router(mocks.mocks, mocks.passages), declared)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
@@ -218,41 +229,77 @@ def list_(folder: Folder, *, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--url", metavar="URL", help="The upstream's URL: an origin, and the path that all its calls begin with.")
 @click.option("--kind", type=click.Choice(["http", "mcp", "model"]), help="Its kind.  [default: told by the URL]")
+@click.option("--spec", metavar="PATH|URL", help="The OpenAPI document that describes it.")
 @click.option("--python", is_flag=True, help="Write a Python file, for answers that are computed.")
 @click.pass_obj
-def add(folder: Folder, name: str, *, url: str | None, kind: str | None, python: bool) -> None:
+def add(folder: Folder, name: str, *, url: str | None, kind: str | None, spec: str | None, python: bool) -> None:
     """Write a mock that answers at once, for you to fill in.
 
     Nothing is overwritten. Without --url, NAME is a connection of this project, a host that the last run blocked, or
-    the name that it suggested for one.
+    the name that it suggested for one. What the upstream says of itself, its tools or its OpenAPI document, is pulled
+    where that can be done.
     """
-    from eve_mocks import archive, connections, scaffold
+    from eve_mocks import adding, archive
 
     folder.usable()
-    declared, mistakes = connections.read(Path())
-    _raise_all(mistakes)
+    declared, problems = _declared([])
     try:
         last = archive.find(None)
     except MockError:  # no run yet
         last = None
-    upstream = scaffold.find(name, url=url, kind=kind, connections=declared, report=last)
-    click.echo(scaffold.add(upstream, folder.path, folder.shown, python=python))
-    click.echo(
-        f"It answers for {upstream.url}, kind {upstream.kind}. Edit it, then: eve-mocks run -- COMMAND", err=True
-    )
+    if url is None and not any(each.name == name and (each.url or each.spec) for each in declared):
+        complaints.show_problems(problems, as_json=False)  # one of them may be why the connection is not known
+    asked = adding.Asked(name=name, url=url, kind=kind, spec=spec, python=python)
+    added = adding.add(asked, folder.folder, declared, last, _person())
+    click.echo(added.path)
+    upstream = added.upstream
+    described = f", described by {added.pulled}" if added.pulled else ""
+    said = f"It answers for {upstream.url}, kind {upstream.kind}{described}. Edit it, then: eve-mocks run -- COMMAND"
+    click.echo(said, err=True)
+    complaints.show_problems([added.problem] if added.problem else [], as_json=False)
 
 
 @cli.command()
+@click.argument("name", required=False)
+@click.option(
+    "--header", "headers", metavar='"NAME: VALUE"', multiple=True, help="Send this as well. Needs NAME. Repeatable."
+)
+@click.option("--check", is_flag=True, help="Write nothing; show what has changed, and exit with 1 where anything has.")
+@click.pass_obj
+def pull(folder: Folder, name: str | None, *, headers: tuple[str, ...], check: bool) -> int:
+    """Ask upstreams what they are, for mocks to be held against it.
+
+    The tools of MCP servers and the OpenAPI documents that http mocks name by URL are kept in schemas/ of the mocks
+    folder. Without NAME all are asked. An MCP server that wants it is signed in to, in the browser. No other command
+    calls a real upstream, but add, which pulls too: both use the proxy and the certificates of your environment.
+    """
+    from eve_mocks import pulling, render
+
+    folder.must_exist()
+    declared, _ = _declared([])
+    pulled, mistakes = pulling.pull(folder.folder, declared, _person(), name=name, headers=headers, check=check)
+    colour = render.colours(sys.stdout)
+    rows = [{"state": each.state, "name": each.name, "file": each.file, "counted": each.counted} for each in pulled]
+    if rows:
+        click.echo(render.table(rows, ("state", "name", "file", "counted"), colour=colour))
+    for each in pulled:
+        for line in each.diff:
+            click.echo(render.clean(line))
+    errors = [*mistakes, *(each.error for each in pulled if each.error is not None)]
+    if errors:
+        complaints.show(errors, [])
+    drifted = check and any(each.state in ("new", "changed") for each in pulled)
+    return 1 if errors or drifted else 0
+
+
+@cli.command(short_help="Load everything and tell every mistake, with file and line.")
 @json_option
 @click.pass_obj
 def check(folder: Folder, *, as_json: bool) -> None:
     """Load everything and tell every mistake, with file and line, and what loads but does nothing."""
-    from eve_mocks import connections
-
     mocks = _load(folder, as_json=as_json)
-    declared, mistakes = connections.read(Path())
-    _raise_all([*mocks.errors, *mistakes])
-    complaints.show_problems(mocks.problems, as_json=as_json)
+    declared, problems = _declared(mocks.errors, runs_modules=False)
+    complaints.show_problems([*mocks.problems, *problems], as_json=as_json)
     kinds = collections.Counter(passage.kind for passage in mocks.passages)
     counts = {
         "mocks": len(mocks.mocks),
@@ -265,6 +312,74 @@ def check(folder: Folder, *, as_json: bool) -> None:
         click.echo(json.dumps(counts))
     else:
         click.echo(", ".join(f"{count} {word if count != 1 else word[:-1]}" for word, count in counts.items()))
+
+
+@cli.command(short_help="Make the mocks folder, and tell how to run with it.")
+@click.pass_obj
+def init(folder: Folder) -> None:
+    """Make the mocks folder with an example, and tell what to put into the project's own script.
+
+    Nothing is overwritten. In a project of eve, node_modules/eve-mocks is written, which its evals import.
+    """
+    from eve_mocks import init as beginning
+
+    folder.usable()
+    written = beginning.make(folder.path, folder.shown)
+    packaged, problems = beginning.package(Path())
+    for path in (*written, *packaged):
+        click.echo(path)
+    complaints.show_problems(problems, as_json=False)
+    if not written:
+        click.echo(f"{folder.shown} holds mocks already, so no example was written.", err=True)
+    line = beginning.script(Path(), folder.shown)
+    where = "Put this among the scripts of package.json:" if beginning.is_of_npm(line) else "Run your command with it:"
+    click.echo(f"{where}\n  {line}", err=True)
+
+
+@cli.command()
+@json_option
+@click.pass_obj
+def info(folder: Folder, *, as_json: bool) -> None:
+    """Tell versions, paths, counts, containment, and each problem with its fix."""
+    from eve_mocks import info as facts
+    from eve_mocks import render
+    from eve_mocks.silence import silenced
+
+    folder.usable()
+    with silenced() if as_json else contextlib.nullcontext():
+        found = facts.collect(folder.path, folder.shown, Path())
+    if as_json:
+        click.echo(json.dumps(found.as_json(), ensure_ascii=False, indent=2))
+        return
+    rows = [
+        {"what": what if place == 0 else "", "key": key, "value": str(value)}
+        for what, told in (("versions", found.versions), ("paths", found.paths), ("counts", found.counts))
+        for place, (key, value) in enumerate(told.items())
+    ]
+    contained = "contained" if found.contained else f"not contained: {found.not_contained}"
+    rows.append({"what": "commands", "key": contained})
+    rows += [{"what": "not read", "key": name} for name in found.ignored]
+    click.echo(render.table(rows, ("what", "key", "value"), colour=False))
+    complaints.show_problems(found.problems, as_json=False)
+
+
+def _declared(errors: Sequence[MockError], *, runs_modules: bool = True) -> tuple[list[Connection], list[Problem]]:
+    """The connections of the project and their problems. Raises what is wrong in their files, and the errors given."""
+    from eve_mocks import connections, eve_app
+
+    of_clients, mistakes = connections.read(Path())
+    _raise_all([*errors, *mistakes])
+    of_eve, problems = eve_app.read(Path(), runs_modules=runs_modules)
+    return [*of_eve, *of_clients], problems
+
+
+def _person() -> Person | None:
+    """Whoever sits at the terminal, and can sign in; None where nobody does."""
+    if not sys.stderr.isatty():
+        return None
+    from eve_mocks.pull.signin import Person
+
+    return Person(tell=lambda url: click.echo(f"Sign in, in the browser:\n  {url}", err=True))
 
 
 def _load(folder: Folder, *, as_json: bool) -> Mocks:

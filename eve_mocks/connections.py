@@ -1,7 +1,7 @@
 """The connections a project declares for its agents, and what a call to each of them does.
 
-Read are the MCP client configurations that lie in a project. VS Code reads its own as JSON with comments, and so
-do others, so comments and trailing commas are accepted in all of them.
+Read here are the MCP client configurations that lie in a project, in ``eve_app`` what eve compiles. VS Code reads its
+configuration as JSON with comments, and so do others, so comments and trailing commas are accepted in all of them.
 """
 
 from __future__ import annotations
@@ -37,17 +37,22 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """One connection. ``url`` is None where it is local (stdio), or dynamic: known only when the agent runs."""
+    """One connection. ``url`` is None where it is local (stdio), or known only when the agent runs.
+
+    ``spec`` is the URL of an OpenAPI document, which may name the server; ``made_later``: eve makes it in each session.
+    """
 
     name: str
     kind: str
     url: str | None
     source: str
     is_local: bool = False
+    spec: str | None = None
+    made_later: bool = False
 
     @property
     def is_dynamic(self) -> bool:
-        return self.url is None and not self.is_local
+        return self.made_later or (self.url is None and self.spec is None and not self.is_local)
 
 
 def read(root: Path, environment: Mapping[str, str] = os.environ) -> tuple[list[Connection], list[MockError]]:

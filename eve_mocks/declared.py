@@ -8,12 +8,12 @@ import contextvars
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eve_mocks.folder import Folder
     from eve_mocks.model import Mock, Passage
@@ -27,8 +27,14 @@ class Declared(abc.ABC):
 
     def __init__(self) -> None:
         self.file, self.line = _caller()
+        self._given: Mapping[str, Any] = {}
         _made.get([]).append(self)
         self._waiting: dict[object, tuple[str, str, int]] = {}
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What was said of it, by the keys of a YAML file."""
+        return self._given
 
     @abc.abstractmethod
     def named(self, name: str, folder: Folder) -> Mock | Passage:

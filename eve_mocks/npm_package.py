@@ -35,8 +35,11 @@ _PACKAGE = {
 
 def ensure(project: Path) -> Problem | None:
     """Write the package where an eval of the project imports it; what keeps it from being written is returned."""
-    if not is_imported(project / "evals"):
-        return None
+    return write(project) if is_imported(project / "evals") else None
+
+
+def write(project: Path) -> Problem | None:
+    """Write the package; what keeps it from being written is returned."""
     folder = project / "node_modules" / "eve-mocks"
     try:
         if not _is_ours(folder):

@@ -35,6 +35,10 @@ class Declarations:
 
     def of(self, file: Path) -> list[tuple[str, Callable[[str], Mock | Passage]]]:
         """The mock objects bound at module level, by variable. Raises ``MockError`` for any failure of the file."""
+        return [(variable, _draft(value, self._folder)) for variable, value in self.bound(file)]
+
+    def bound(self, file: Path) -> list[tuple[str, Declared]]:
+        """The objects themselves, by variable. Raises ``MockError``."""
         found = []
         with noting() as made:
             module = _run(file, self._folder)
@@ -42,7 +46,7 @@ class Declarations:
         for variable, value in vars(module).items():
             if isinstance(value, Declared) and not any(value is each for each in self._seen):
                 self._seen.append(value)
-                found.append((variable, _draft(value, self._folder)))
+                found.append((variable, value))
         return found
 
     def unbound(self) -> list[Declared]:

@@ -1,26 +1,25 @@
 """``add``: a mock file that loads and answers at once, for a person to fill in.
 
-What is mocked is said by a URL, by the connection of the name, or by what the last run blocked; in the last case
-the operations that were blocked become the routes.
+What is mocked is said by a URL, by an OpenAPI document, by the connection of the name, or by what the last run blocked;
+in the last case the operations that were blocked become the routes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
-import keyword
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks import advice, load
+from eve_mocks import advice, files, load, scaffold_text
 from eve_mocks.errors import MockError
 from eve_mocks.match import nearest, parse_claim
 from eve_mocks.providers import PROVIDERS, provider_of
 from eve_mocks.routes import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from eve_mocks.connections import Connection
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 KINDS = ("http", "mcp", "model")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
 _OPERATION = re.compile(r"(\S+) (/.*)")
 _MAX_ROUTES = 20
 _MAX_TOLD = 20
@@ -37,13 +35,18 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """What is to be mocked. ``operations`` are pairs of method and path below ``url``, as far as they are known."""
+    """What is to be mocked. ``operations`` are pairs of method and path below ``url``, as far as they are known.
+
+    ``spec`` is the OpenAPI document as the mock is to name it, ``tools`` what an MCP server lists.
+    """
 
     name: str
     url: str
     kind: str
     operations: tuple[tuple[str, str], ...] = ()
     model: str | None = None
+    spec: str | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def provider(self) -> str | None:
@@ -51,14 +54,31 @@ class Upstream:
         return provider_of(parse_claim(self.url).url)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """An OpenAPI document: as a mock names it, where its server is, and what it can be asked."""
+
+    spec: str
+    server: str | None = None
+    operations: tuple[tuple[str, str], ...] = ()
+
+
 def find(
-    name: str, *, url: str | None, kind: str | None, connections: Iterable[Connection], report: dict[str, Any] | None
+    name: str,
+    *,
+    url: str | None,
+    kind: str | None,
+    connections: Iterable[Connection],
+    report: dict[str, Any] | None,
+    described: Description | None = None,
 ) -> Upstream:
     """What ``add NAME`` is to mock. Raises ``MockError`` where nothing tells."""
     connections = list(connections)
     connection = next((one for one in connections if one.name == name), None)
     blocked = _blocked(report)
     suggestions = [advice.Suggestion(**target["suggestion"]) for target in blocked]
+    if url is None and described is not None and described.server is not None:
+        url = described.server
     if url is None and connection is not None:
         url = _url_of(connection)
     suggestion = _suggested(name, blocked) if url is None else None
@@ -68,21 +88,34 @@ def find(
         if name not in PROVIDERS:
             raise _unknown(name, [one.name for one in connections], suggestions)
         url = PROVIDERS[name].url
+    check_name(name)
+    claim = parse_claim(url)
+    told = connection.kind if connection is not None and connection.url == url else advice.kind_of(url)
+    kind = kind or ("http" if described is not None else told)
+    if described is not None and kind != "http":
+        raise MockError(
+            f"a mock of kind {kind} has no OpenAPI document",
+            why="--spec describes an HTTP service",
+            fix="Leave out --spec, or give --kind http.",
+        )
+    return Upstream(
+        name=name,
+        url=url,
+        kind=kind,
+        operations=described.operations if described is not None else tuple(_operations(claim, blocked)),
+        spec=None if described is None else described.spec,
+        model=next((one.model for one in (suggestion, *suggestions) if one and one.url == url), None),
+    )
+
+
+def check_name(name: str) -> None:
+    """Raises ``MockError`` for what cannot name a file."""
     if not _NAME.fullmatch(name):
         raise MockError(
             f"{name!r} cannot be the name of a mock",
             why="a name is a file's: up to 64 letters, digits, - and _, beginning with a letter or a digit",
             fix=f"Use for example {advice.mock_name(name) if name else 'notion'}.",
         )
-    claim = parse_claim(url)
-    told = "mcp" if connection is not None and connection.url == url else advice.kind_of(url)
-    return Upstream(
-        name=name,
-        url=url,
-        kind=kind or told,
-        operations=tuple(_operations(claim, blocked)),
-        model=next((one.model for one in (suggestion, *suggestions) if one and one.url == url), None),
-    )
 
 
 def _blocked(report: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -107,6 +140,12 @@ def _suggested(name: str, blocked: list[dict[str, Any]]) -> advice.Suggestion | 
 def _url_of(connection: Connection) -> str:
     if connection.url is not None:
         return connection.url
+    if connection.spec is not None:
+        raise MockError(
+            f"where {connection.name} is called is not known",
+            why=f"{connection.source} has an OpenAPI document say it, {connection.spec}, and that does not",
+            fix=f"Give it with --url: eve-mocks add {connection.name} --url https://api.example.com/",
+        )
     if connection.is_local:
         raise MockError(
             f"the connection {connection.name} is a local program",
@@ -115,7 +154,9 @@ def _url_of(connection: Connection) -> str:
         )
     raise MockError(
         f"the URL of the connection {connection.name} is known only when the agent runs",
-        why=f"in {connection.source} it is made of variables that have no value here",
+        why=f"{connection.source} makes it in each session"
+        if connection.made_later
+        else f"in {connection.source} it is made of variables that have no value here",
         fix=f"Give it with --url; a wildcard covers several: eve-mocks add {connection.name} --url https://*.example.com/",
     )
 
@@ -152,25 +193,47 @@ def _operations(claim: Claim, blocked: list[dict[str, Any]]) -> Iterable[tuple[s
 
 def add(upstream: Upstream, folder: Path, shown: str, *, python: bool) -> str:
     """Write the file, load it, and return its path as the user knows it. Raises ``MockError`` and leaves nothing."""
-    name = upstream.name
-    _refuse_taken(name, upstream, folder, shown)
-    file = f"{name}{'.py' if python else '.yaml'}"
+    refuse_taken(upstream.name, upstream.url, folder, shown)
+    file = f"{upstream.name}{'.py' if python else '.yaml'}"
     path = f"{shown.removesuffix('/')}/{file}"
-    text = (_python if python else _yaml)(name, upstream)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / file, text)
-    except OSError as error:
-        raise MockError(
-            f"{path} cannot be written: {error.strerror}",
-            why="the mock is a file in the mocks folder",
-            fix=f"Make {shown} a folder that you may write to, or name another with --dir.",
-        ) from error
-    mistakes = [error for error in load.load(folder, shown=shown).errors if error.file == path]
-    if mistakes:
-        (folder / file).unlink()
-        raise mistakes[0]
+    write = scaffold_text.python if python else scaffold_text.yaml
+    # A document answers for all of its operations; where it cannot be read, routes do.
+    texts = [dataclasses.replace(upstream, operations=()), upstream] if upstream.spec else [upstream]
+    for each in texts:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(folder / file, write(each, routed=each is upstream))
+        except OSError as error:
+            raise MockError(
+                f"{path} cannot be written: {error.strerror}",
+                why="the mock is a file in the mocks folder",
+                fix=f"Make {shown} a folder that you may write to, or name another with --dir.",
+            ) from error
+        loaded = load.load(folder, shown=shown)
+        mistakes = [error for error in loaded.errors if error.file == path]
+        answers = any(mock.operations() or mock.kind == "model" for mock in loaded.mocks if mock.file == path)
+        if answers and not mistakes:
+            break
+        if mistakes or each is not upstream:
+            (folder / file).unlink()
+        if mistakes:
+            raise mistakes[0]
     return path
+
+
+@contextlib.contextmanager
+def kept(path: Path, content: bytes | None) -> Iterator[None]:
+    """A file that is there in the block, and afterwards where the block succeeds; None for no file."""
+    if content is None or path.exists():
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_whole(path, content)
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _write(path: Path, text: str) -> None:
@@ -183,7 +246,8 @@ def _write(path: Path, text: str) -> None:
             raise
 
 
-def _refuse_taken(name: str, upstream: Upstream, folder: Path, shown: str) -> None:
+def refuse_taken(name: str, url: str | None, folder: Path, shown: str) -> None:
+    """Raises ``MockError`` where the name or the URL has a mock."""
     for suffix in _SUFFIXES:
         if (folder / f"{name}{suffix}").exists():
             raise MockError(
@@ -191,95 +255,14 @@ def _refuse_taken(name: str, upstream: Upstream, folder: Path, shown: str) -> No
                 why="add never overwrites, and two files of one name would be one mock twice",
                 fix="Edit that file, or add under another name.",
             )
-    claim = parse_claim(upstream.url)
+    if url is None:
+        return
+    claim = parse_claim(url)
     for mock in load.load(folder, shown=shown).mocks:
         other = parse_claim(mock.url)
         if (other.url.origin, other.prefix) == (claim.url.origin, claim.prefix):
             raise MockError(
-                f"{upstream.url} is mocked already, by {mock.name}",
+                f"{url} is mocked already, by {mock.name}",
                 why="two mocks of one URL: only one of them could answer",
                 fix=f"Add the answers to {mock.file}, or give the new mock a longer path.",
             )
-
-
-def _plain(text: str) -> str:
-    """A scalar of YAML: as it is where that is safe, else quoted as JSON, which YAML includes."""
-    return text if _PLAIN_YAML.fullmatch(text) else json.dumps(text)
-
-
-_SCRIPTS = "scripts:                # by the name of a request or of a model, what it answers, entry by entry\n"
-_SAID = '"This is what the script says."'
-
-
-def _model(upstream: Upstream) -> str:
-    return upstream.model or PROVIDERS[upstream.provider or "openai"].model
-
-
-def _provider(upstream: Upstream) -> str:
-    """The first arguments of ``model_mock``."""
-    if upstream.provider is None:
-        return json.dumps(upstream.url)
-    url = "" if upstream.url == PROVIDERS[upstream.provider].url else f", url={json.dumps(upstream.url)}"
-    return f"{json.dumps(upstream.provider)}{url}"
-
-
-def _yaml(name: str, upstream: Upstream) -> str:
-    head = f"# What {name} answers, in place of the real service.\nkind: {upstream.kind}\nurl: {_plain(upstream.url)}\n"
-    if upstream.kind == "model":
-        if upstream.provider is not None:
-            head = head.replace("url: ", f"provider: {upstream.provider}\nurl: ")
-        return f"{head}{_SCRIPTS}  {_plain(_model(upstream))}:\n    - {_SAID}\n"
-    if upstream.kind == "mcp":
-        return f"{head}results:                # tool -> the JSON that it always answers\n  ping: {{ok: true}}\n"
-    routes: dict[str, list[str]] = {}
-    for method, path in upstream.operations:
-        routes.setdefault(path, []).append(f"    {method}: {{response: {{ok: true}}}}\n")
-    if not routes:
-        routes["/**"] = ["    ANY: {response: {ok: true}}        # until you know what is called\n"]
-    return f"{head}routes:\n" + "".join(f"  {_plain(path)}:\n{''.join(lines)}" for path, lines in routes.items())
-
-
-def _python(name: str, upstream: Upstream) -> str:
-    factory = f"{upstream.kind}_mock"
-    variable = re.sub(r"\W", "_", name)
-    if not variable.isidentifier() or keyword.iskeyword(variable) or variable == factory:
-        variable = f"the_{variable}"
-    if upstream.kind == "model":
-        return f'''"""What {name} answers, in place of the real service."""
-
-from eve_mocks import model_mock
-
-
-def answer(request):
-    return f"This is the script of {{request.model}}, which was asked: {{request.prompt}}"
-
-
-# By the name of a request or of a model, what it answers, entry by entry.
-{variable} = model_mock({_provider(upstream)}, scripts={{{json.dumps(_model(upstream))}: [answer]}}, repeat_last=True)
-'''
-    head = f'''"""What {name} answers, in place of the real service."""
-
-from eve_mocks import {factory}
-
-{variable} = {factory}({json.dumps(upstream.url)}, state=lambda: {{"calls": 0}})
-'''
-    if upstream.kind == "mcp":
-        return f'''{head}
-
-@{variable}.tool
-def ping(args, state):
-    """Say that the mock answers."""
-    state["calls"] += 1
-    return {{"ok": True, "calls": state["calls"]}}
-'''
-    handlers = [
-        f"""
-
-@{variable}.route({json.dumps(method)}, {json.dumps(path)})
-def answer_{index}(request, state):
-    state["calls"] += 1
-    return {{"ok": True, "calls": state["calls"]}}
-"""
-        for index, (method, path) in enumerate(upstream.operations or [("ANY", "/**")], 1)
-    ]
-    return head + "".join(handlers)

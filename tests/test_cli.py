@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     ("arguments", "message", "fix"),
     [
         (["rum", "--", "x"], "there is no command rum", "Did you mean run?"),
-        (["xyzzy"], "there is no command xyzzy", "Use one of: add, check, list, report, run."),
+        (["xyzzy"], "there is no command xyzzy", "Use one of: add, check, info, init, list, pull, report, run."),
         (["--dri", "m", "run"], "there is no option --dri", "Did you mean --dir?"),
         (
             ["run", "--fail-on-blok", "all", "--", "x"],

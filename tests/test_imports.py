@@ -24,7 +24,10 @@ LAYERS = [
     {"console"},
     {"__main__", "cli", "pytest_plugin"},
     {"complaints"},
-    {"run", "scaffold"},
+    {"run", "adding", "pulling", "info", "init"},
+    {"descriptions"},
+    {"scaffold"},
+    {"scaffold_text"},
     {"account"},
     {"annotations"},
     {"render"},
@@ -32,6 +35,8 @@ LAYERS = [
     {"proxy", "proxy_process", "control", "child", "contain", "archive"},
     {"run_folder"},
     {"program"},
+    {"eve_app", "pull"},
+    {"sources"},
     {"load", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
     {"trust"},
     {"ca"},
@@ -39,7 +44,7 @@ LAYERS = [
     {"evals"},
     {"callback", "actions", "expectations", "answering"},
     {"dispatch", "report", "calls"},
-    {"router", "session", "advice", "signin", "python_file"},
+    {"router", "session", "advice", "signin", "python_file", "made_up"},
     {"__init__"},  # the names that mock files import
     {"kinds"},
     {"outcome", "http_input", "snapshot", "stubs"},
@@ -69,7 +74,7 @@ ONLY_IN = {
     "mitmproxy": {"proxy"},
     "click": {"cli", "complaints", "render"},
     "rich": {"render"},
-    "mcp": {"kinds", "snapshot"},
+    "mcp": {"kinds", "pull"},
     "ctypes": {"contain"},
 }
 
