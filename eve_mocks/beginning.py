@@ -32,7 +32,10 @@ def read(stubs: Sequence[str], seeds: Sequence[str], mocks: Sequence[Mock]) -> B
     mistakes = Collecting()
     rules: list[Rules] = []
     states: dict[str, Json] = {}
-    for file in dict.fromkeys(stubs):
+    files: dict[str, str] = {}
+    for file in stubs:
+        files.setdefault(os.path.realpath(file), file)
+    for file in files.values():
         with mistakes:
             rules.append(load_stubs(Path(file), mocks, shown=file))
     for given in seeds:

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 from eve_mocks.answering import Answering
 from eve_mocks.errors import MockError
 from eve_mocks.expectations import Action, differences, shown
+from eve_mocks.response import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -145,8 +146,10 @@ class Session:
             return
         wanted = f"{name}{'' if input is _MISSING else f' {shown(input)}'}{'' if status is None else f' ({status})'}"
         times = "" if count is None else f" {_times(count)}"
-        was = f", but {len(fitting)}" if fitting or count is not None else ""
-        lines = [f"{wanted} was not called{times}{was}"]
+        if fitting:
+            lines = [f"{wanted} was called {_times(len(fitting))}, not {count}"]
+        else:
+            lines = [f"{wanted} was not called{times}"]
         if not fitting and named:
             near = min(named, key=lambda action: len(missed[action]))
             lines.append(f"nearest is {near}: {'; '.join(missed[near])}")
@@ -217,7 +220,7 @@ def _ask(method: str, path: str, body: Json = _MISSING) -> Any:
             why="EVE_MOCKS_URL and EVE_MOCKS_TOKEN are not set",
             fix="Start this program inside of a run: eve-mocks run -- COMMAND",
         )
-    data = None if body is _MISSING else json.dumps(body).encode()
+    data = None if body is _MISSING else encode_json(body)
     try:
         with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT)) as connection:
             connection.request(method, path, data, {"authorization": f"Bearer {token}"})
@@ -230,8 +233,11 @@ def _ask(method: str, path: str, body: Json = _MISSING) -> Any:
             fix="Start this program inside of a run.",
         ) from error
     if answer.status >= 400:
-        refused = json.loads(content)["error"]
-        raise MockError(refused["message"], why=refused["why"], fix=refused["fix"])
+        told = json.loads(content)
+        first, *others = (MockError(**error) for error in told.get("errors", [told["error"]]))
+        for other in others:
+            first.add_note(str(other))
+        raise first
     return json.loads(content) if content else None
 
 

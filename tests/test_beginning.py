@@ -73,6 +73,13 @@ def test_stubs_of_a_file_come_before_those_of_the_mock(stubbed: Project) -> None
     ]
 
 
+def test_a_file_that_is_named_twice_counts_once(stubbed: Project) -> None:
+    options = ("--stubs", "evals/rules.yaml", "--stubs", str(stubbed.root / "evals" / "rules.yaml"))
+    stubbed.eve_mocks("run", *options, "--", "true")
+    assert stubbed.report()["unused"]["stubs"].count("evals/rules.yaml:never") == 1
+    assert len(stubbed.report()["unused"]["stubs"]) == len(set(stubbed.report()["unused"]["stubs"]))
+
+
 def test_files_of_stubs_come_in_their_order(stubbed: Project) -> None:
     stubbed.file(
         "first.json", '[{"id": "a", "tool": "GET /charges", "match": {"page": {}}, "outcome": {"response": 9}}]'

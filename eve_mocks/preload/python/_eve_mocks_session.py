@@ -18,11 +18,19 @@ def session():
     return current.get() or (opened[0] if len(opened) == 1 else None) or os.environ.get("EVE_MOCKS_SESSION")
 
 
+def _passes_natively(host, port):
+    """Whether a server is on this machine, and so none that the proxy answers for."""
+    name = (host.decode("latin-1") if isinstance(host, bytes) else host or "").strip("[]").lower()
+    is_here = name == "::1" or name.startswith("127.") or name == "localhost" or name.endswith(".localhost")
+    return is_here and os.environ.get("EVE_MOCKS_PROXY", "").rpartition(":")[2] != str(port)
+
+
 def _http_client(module):
     end = module.HTTPConnection.endheaders
 
     def endheaders(self, *arguments, **options):
-        id_ = session()
+        led = getattr(self, "_tunnel_host", None) or not _passes_natively(self.host, self.port)
+        id_ = session() if led else None
         mark = HEADER.encode() + b":"
         if id_ and not any(line.lower().startswith(mark) for line in getattr(self, "_buffer", ())):
             self.putheader(HEADER, id_)
@@ -32,7 +40,7 @@ def _http_client(module):
 
 
 def _stamp(request):
-    id_ = session()
+    id_ = None if _passes_natively(request.url.host, request.url.port) else session()
     if id_ and not any(name.lower() == HEADER.encode() for name, _ in request.headers):
         request.headers.append((HEADER.encode(), id_.encode()))
 
@@ -62,7 +70,7 @@ def _aiohttp(module):
 
     def update_headers(self, headers):
         update(self, headers)
-        id_ = session()
+        id_ = None if _passes_natively(self.url.host, self.url.port) else session()
         if id_:
             self.headers.setdefault(HEADER, id_)
 
