@@ -178,6 +178,16 @@ def test_a_real_app(app: Project) -> None:
         f"the URL that {here}/leaves.ts makes is not known: it ended Node with 7",
         f"the URL that {here}/throws.ts makes is not known: no CRM_REGION",
     ]
+    nowhere = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")
+    assert app.eve_mocks("add", "fixed", env=nowhere).stdout == "mocks/fixed.yaml\n"
+    assert "https://crm.example.com/mcp" in (app.root / "mocks/fixed.yaml").read_text()
+    assert (
+        "https://notes.example.com/openapi.json cannot be reached" in app.eve_mocks("add", "notes", env=nowhere).stderr
+    )
+    unknown = app.eve_mocks("add", "throws").stderr
+    assert "no CRM_REGION" in unknown
+    assert "agent/connections/throws.ts makes it in each session" in unknown
+    (app.root / "mocks/fixed.yaml").unlink()
     app.file("mocks/all.yaml", "kind: http\nurl: https://*.example.com/\n---\nkind: mcp\nurl: https://x.test/mcp\n")
     app.file("mocks/later.yaml", "kind: mcp\nurl: https://*.later.test/mcp\nresults: {a: 1}\n")
     statuses = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -253,6 +254,29 @@ def test_a_token_that_is_given_is_used(upstreams: Upstreams) -> None:
 def test_a_person_who_does_not_come_back(upstreams: Upstreams) -> None:
     with pytest.raises(MockError, match=r"let nobody sign in: nobody did within 0\.2 s"):
         describe(PROTECTED, Limits(sign_in=0.2), person=Browser(ends=False).person())
+
+
+def test_a_person_signs_in_to_one_server_at_a_time(upstreams: Upstreams) -> None:
+    """And the others wait for longer than they may take themselves."""
+    browser, open_at_once, most = Browser(), 0, 0
+
+    def browse(url: str) -> bool:
+        nonlocal open_at_once, most
+        open_at_once += 1
+        most = max(most, open_at_once)
+        time.sleep(0.6)  # longer than the limit
+        open_at_once -= 1
+        return browser.browse(url)
+
+    person = Person(tell=browser.told.append, browse=browse)
+
+    async def both() -> list[Any]:
+        limits = Limits(whole=1)
+        urls = (PROTECTED, f"{PROTECTED}?again")
+        return await asyncio.gather(*(mcp.describe(url, person=person, limits=limits) for url in urls))
+
+    assert [len(found["tools"]) for found in asyncio.run(both())] == [1, 1]
+    assert (most, len(browser.told)) == (1, 2)
 
 
 def test_a_sign_in_that_is_refused(upstreams: Upstreams, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import math
 import socket
 import webbrowser
 from typing import TYPE_CHECKING
@@ -59,13 +60,12 @@ async def signing_in(
     server = await asyncio.start_server(
         lambda reader, writer: _receive(reader, writer, answers), sock=_socket(tokens), limit=_MOST_HEAD
     )
-    asked = 0.0
+    left = 0.0
 
     async def redirect(address: str) -> None:
-        nonlocal asked
+        nonlocal left
+        left, scope.deadline = scope.deadline - anyio.current_time(), math.inf
         await person.turn.acquire()
-        asked = anyio.current_time()
-        scope.deadline += limits.sign_in
         person.tell(address)
         await asyncio.to_thread(person.browse, address)
 
@@ -76,7 +76,7 @@ async def signing_in(
         except TimeoutError as error:
             raise OAuthFlowError(f"nobody did within {limits.sign_in:g} s") from error
         finally:
-            scope.deadline += anyio.current_time() - asked - limits.sign_in
+            scope.deadline = anyio.current_time() + left
             person.turn.release()
         if "error" in found:
             raise OAuthFlowError(" ".join([*found["error"], *found.get("error_description", ())])[:200])
