@@ -31,12 +31,12 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What was written; ``pulled`` is what describes it, ``problem`` why nothing does."""
+    """What was written; ``pulled`` is what describes it, ``problems`` what does not."""
 
     path: str
     upstream: Upstream
     pulled: str | None = None
-    problem: Problem | None = None
+    problems: Sequence[Problem] = ()
 
 
 def add(
@@ -78,7 +78,7 @@ def add(
         path=path,
         upstream=upstream,
         pulled=f"{described or upstream.spec} ({learnt.counted})" if learnt.counted else None,
-        problem=None if learnt.error is None else _unpulled(upstream, learnt.error),
+        problems=learnt.problems if learnt.error is None else [_unpulled(upstream, learnt.error)],
     )
 
 

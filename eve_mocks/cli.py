@@ -256,7 +256,7 @@ def add(folder: Folder, name: str, *, url: str | None, kind: str | None, spec: s
     described = f", described by {added.pulled}" if added.pulled else ""
     said = f"It answers for {upstream.url}, kind {upstream.kind}{described}. Edit it, then: eve-mocks run -- COMMAND"
     click.echo(said, err=True)
-    complaints.show_problems([added.problem] if added.problem else [], as_json=False)
+    complaints.show_problems(added.problems, as_json=False)
 
 
 @cli.command()
@@ -285,6 +285,7 @@ def pull(folder: Folder, name: str | None, *, headers: tuple[str, ...], check: b
     for each in pulled:
         for line in each.diff:
             click.echo(render.clean(line))
+    complaints.show_problems([problem for each in pulled for problem in each.problems], as_json=False)
     errors = [*mistakes, *(each.error for each in pulled if each.error is not None)]
     if errors:
         complaints.show(errors, [])

@@ -18,6 +18,7 @@ from eve_mocks.scaffold import Description
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eve_mocks.errors import Problem
     from eve_mocks.folder import Folder
     from eve_mocks.pull.signin import Person
 
@@ -35,6 +36,7 @@ class Learnt:
     content: bytes | None = None
     counted: str = ""
     error: MockError | None = None
+    problems: Sequence[Problem] = ()
 
 
 def document(spec: str, name: str, folder: Folder) -> Learnt:
@@ -119,8 +121,10 @@ def tools(name: str, url: str, folder: Folder, person: Person | None) -> Learnt:
         return Learnt(error=error)
     from eve_mocks.pull import mcp
 
+    problems: list[Problem] = []
     try:
-        value = asyncio.run(mcp.describe(url, person=person, limits=Limits()))
-        return Learnt(tools=value["tools"], file=file, content=_text(value), counted=drift.count(value))
+        value = asyncio.run(mcp.describe(url, person=person, limits=Limits(), problems=problems))
+        counted = drift.count(value)
+        return Learnt(tools=value["tools"], file=file, content=_text(value), counted=counted, problems=problems)
     except MockError as error:
         return Learnt(error=error)

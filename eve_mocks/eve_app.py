@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -202,6 +199,8 @@ def _run(root: Path, paths: Sequence[Path], problems: list[Problem]) -> list[lis
     """What each module makes. One that ends Node, or hangs, does not keep the others from being read."""
     if not paths:
         return []
+    import shutil
+
     node = shutil.which("node")
     if node is None:
         problems.append(
@@ -228,6 +227,9 @@ def _run(root: Path, paths: Sequence[Path], problems: list[Problem]) -> list[lis
 
 def _node(node: str, root: Path, paths: Sequence[Path]) -> tuple[list[dict[str, Any]], str]:
     """What Node says of the modules, as far as it got, and why no further."""
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryDirectory() as made:
         said, errors = Path(made, "said"), Path(made, "errors")
         said.touch()

@@ -14,7 +14,7 @@ import pytest
 from pulled_servers import PER_PAGE, TOOLS
 from upstream import NAME
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import MockError, Problem
 from eve_mocks.pull import documents, drift, mcp, tokens
 from eve_mocks.pull.limits import Limits
 from eve_mocks.pull.signin import Person
@@ -71,6 +71,26 @@ def test_every_page_of_a_server_is_kept_as_it_is(upstreams: Upstreams, generatio
     assert server.asked == [None, str(PER_PAGE), str(2 * PER_PAGE)]
     version = server.headers[0]["mcp-protocol-version"]
     assert (version >= "2026-07-28") == (generation == "mcp")
+
+
+ODD_TOOLS = {
+    "tuple": ({"inputSchema": {"type": "object", "properties": {"a": {"type": "array", "items": [{}, {}]}}}}, True),
+    "no-list": ({"inputSchema": {"type": "object", "required": "a"}}, True),
+    "output": ({"inputSchema": {"type": "object"}, "outputSchema": {"type": "int"}}, False),
+}
+
+
+@pytest.mark.parametrize(("schemas", "is_input"), ODD_TOOLS.values(), ids=ODD_TOOLS)
+def test_a_schema_that_is_none_is_left_out_and_told(
+    upstreams: Upstreams, monkeypatch: pytest.MonkeyPatch, schemas: dict[str, Any], is_input: bool
+) -> None:
+    """Another draft than the protocol's, for example. What is kept is what a mock loads with."""
+    monkeypatch.setattr(upstreams.mcp, "tools", [{"name": "odd", **schemas}, TOOLS[0]])
+    problems: list[Problem] = []
+    found = describe(f"https://{NAME}/mcp", problems=problems)["tools"]
+    assert found == [{"name": "odd", "inputSchema": {"type": "object"}}, TOOLS[0]]
+    (problem,) = problems
+    assert problem.message.startswith(f"the {'input' if is_input else 'output'}Schema of odd is left out: ")
 
 
 def test_headers_are_sent_with_each_request(upstreams: Upstreams) -> None:

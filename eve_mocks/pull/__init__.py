@@ -17,6 +17,7 @@ from eve_mocks.pull import drift
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from eve_mocks.errors import Problem
     from eve_mocks.folder import Folder
     from eve_mocks.pull.limits import Limits
     from eve_mocks.pull.signin import Person
@@ -39,16 +40,16 @@ class Pulled:
     counted: str = ""
     diff: Sequence[str] = ()
     error: MockError | None = None
-    value: Any = None
+    problems: Sequence[Problem] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """One schema file, and how it is come by."""
+    """One schema file, and how it is come by; what is told beside it is put into the list."""
 
     name: str
     file: str
-    fetch: Callable[[], Awaitable[Any]]
+    fetch: Callable[[list[Problem]], Awaitable[Any]]
 
 
 def pull(
@@ -74,8 +75,9 @@ def pull(
 async def _one(wanted: Wanted, folder: Folder, *, check: bool) -> Pulled:
     path = folder.path / "schemas" / wanted.file
     shown = folder.show(path)
+    problems: list[Problem] = []
     try:
-        value = await wanted.fetch()
+        value = await wanted.fetch(problems)
         content = drift.text(value).encode()
         before = _before(path)
         state: State = "new" if before is None else "unchanged" if drift.is_same(before, value) else "changed"
@@ -99,7 +101,7 @@ async def _one(wanted: Wanted, folder: Folder, *, check: bool) -> Pulled:
         )
         return Pulled(name=wanted.name, file=shown, state="failed", error=told)
     diff = drift.lines(before or "", content.decode(), shown) if check and state != "unchanged" else ()
-    return Pulled(name=wanted.name, file=shown, state=state, counted=drift.count(value), diff=diff, value=value)
+    return Pulled(name=wanted.name, file=shown, state=state, counted=drift.count(value), diff=diff, problems=problems)
 
 
 def _before(path: Any) -> str | None:
@@ -114,13 +116,13 @@ def wanted(
 ) -> list[Wanted]:
     """The schema files of a mock. ``url`` is where an MCP server is asked, and ``person`` whoever can sign in."""
 
-    async def tools() -> Any:
+    async def tools(problems: list[Problem]) -> Any:
         from eve_mocks.pull import mcp
 
-        return await mcp.describe(url, headers=headers, person=person, limits=limits)
+        return await mcp.describe(url, headers=headers, person=person, limits=limits, problems=problems)
 
-    def document(spec: str) -> Callable[[], Awaitable[Any]]:
-        async def fetch() -> Any:
+    def document(spec: str) -> Callable[[list[Problem]], Awaitable[Any]]:
+        async def fetch(_problems: list[Problem]) -> Any:
             from eve_mocks.pull import documents
 
             return await documents.fetch(spec, headers=headers, limits=limits)

@@ -16,8 +16,9 @@ from mcp.client.auth import OAuthFlowError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import BaseModel, ValidationError
 
-from eve_mocks.errors import MockError
+from eve_mocks.errors import MockError, Problem
 from eve_mocks.pull import web
+from eve_mocks.schema import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -31,17 +32,24 @@ type Listed = dict[str, Any]
 
 
 async def describe(
-    url: str, *, headers: Sequence[tuple[str, str]] = (), person: Person | None = None, limits: Limits
+    url: str,
+    *,
+    headers: Sequence[tuple[str, str]] = (),
+    person: Person | None = None,
+    limits: Limits,
+    problems: list[Problem] | None = None,
 ) -> dict[str, list[Listed]]:
     """``{"tools": […]}``, and resources and prompts where the server has them, by name. Raises ``MockError``.
 
-    ``person`` is whoever can sign in where the server asks for it.
+    ``person`` is whoever can sign in where the server asks for it. ``problems`` gets what could not be kept as it is.
     """
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # what it would log is told as an error
     seen: list[httpx2.Response] = []
     with anyio.CancelScope(deadline=anyio.current_time() + limits.whole) as scope, _telling(url, seen, limits):
         async with _connected(url, seen, headers=headers, person=person, limits=limits, scope=scope) as client:
-            return await _lists(client, url, limits)
+            found = await _lists(client, url, limits)
+            found["tools"] = [_usable(tool, [] if problems is None else problems) for tool in found["tools"]]
+            return found
     raise web.failed(url, f"did not answer within {limits.whole:g} s", fix="Try again later.")
 
 
@@ -108,6 +116,26 @@ async def _all(key: str, ask: Callable[..., Awaitable[Any]], url: str, limits: L
 def _plain(entry: BaseModel) -> Listed:
     """What the server said, and nothing that it left out."""
     return entry.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _usable(tool: Listed, problems: list[Problem]) -> Listed:
+    """A tool whose schemas are schemas: no mock loads with another, and its server is somebody else's to correct."""
+    kept = dict(tool)
+    for key in ("inputSchema", "outputSchema"):
+        fault = fault_of(tool[key]) if key in tool else None
+        if fault is None:
+            continue
+        problems.append(
+            Problem(
+                message=f"the {key} of {tool['name']} is left out: {fault}",
+                why="its server says so, and it is no JSON Schema (2020-12 unless $schema names another)",
+                fix="Tell the server's authors, or describe the tool in the mock, under tools:.",
+            )
+        )
+        del kept[key]
+        if key == "inputSchema":
+            kept[key] = {"type": "object"}
+    return kept
 
 
 @contextlib.contextmanager
