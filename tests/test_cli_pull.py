@@ -203,6 +203,57 @@ def test_pull_mends_what_keeps_mocks_from_loading(
     assert "Did you mean tool_01?" in unknown.stderr
 
 
+LISTED = '{"tools": [\n{"name": "list_issues", "inputSchema": {"type": "object"}},\n{"name": "get_issue"}]}'
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "where"),
+    [
+        pytest.param("t.yaml", "results:\n  list_isues: {}\n", "mocks/t.yaml:4", id="result"),
+        pytest.param("t.yaml", "stubs:\n- {id: a, tool: list_isues, outcome: {response: 1}}\n", "mocks/t.yaml:4", id="stub"),
+        pytest.param("t.py", "@m.tool\ndef list_isues(args):\n    return 1\n", "mocks/t.py:3", id="handler"),
+        pytest.param("t.py", "@m.tool('list_isues')\ndef a(args):\n    return 1\n", "mocks/t.py:3", id="named-handler"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["check", "list"])
+def test_what_the_schema_file_has_not_stops_with_the_nearest_name(
+    project: Project, eve_mocks: Callable[..., Done], *, file: str, text: str, where: str, command: str
+) -> None:
+    url = "https://t.test/mcp"
+    head = (
+        f"kind: mcp\nurl: {url}\n" if file == "t.yaml" else f"from eve_mocks import mcp_mock\nm = mcp_mock('{url}')\n"
+    )
+    project.file(f"mocks/{file}", head + text)
+    project.file("mocks/schemas/t.json", LISTED)
+    done = eve_mocks(command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"eve-mocks: {where}: ")
+    assert "Did you mean list_issues?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "message"),
+    [
+        pytest.param('"list_issues",', '"list_issues"', 2, "is not JSON", id="comma"),
+        pytest.param('"type": "object"', '"type": "objekt"', 2, "inputSchema of list_issues is not valid", id="type"),
+        pytest.param('"inputSchema": {"type": "object"}', '"inputSchema": 1', 2, "inputSchema is 1", id="no-object"),
+        pytest.param('{"name": "get_issue"}', '{"nam": "get_issue"}', 3, "has no name", id="nameless"),
+        pytest.param('{"name": "get_issue"}', "7", 3, "is 7, not a mapping", id="number"),
+        pytest.param("get_issue", "list_issues", 3, "two tools are called list_issues", id="twice"),
+        pytest.param('"tools"', '"tool"', 1, 'it has no list "tools"', id="another-key"),
+    ],
+)
+def test_a_schema_file_edited_into_nonsense_is_told_with_its_line(
+    project: Project, eve_mocks: Callable[..., Done], *, before: str, after: str, line: int, message: str
+) -> None:
+    mock(project, "t", "https://t.test/mcp", list_issues={})
+    project.file("mocks/schemas/t.json", LISTED.replace(before, after))
+    done = eve_mocks("check")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"eve-mocks: mocks/schemas/t.json:{line}: ")
+    assert message in done.stderr.splitlines()[0]
+
+
 def test_headers(upstreams: Upstreams, project: Project, eve_mocks: Callable[..., Done]) -> None:
     mock(project, "up", f"https://{NAME}/protected", tool_00={"ok": True})
     token = upstreams.authority.grant().access_token
