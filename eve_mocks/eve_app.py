@@ -6,8 +6,10 @@ servers: these are read from their modules, which Node imports with eve's constr
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +25,8 @@ _NAME = "compiled-agent-manifest.json"
 PLACES = (f".eve/compile/{_NAME}", f".output/.eve/compile/{_NAME}")
 KIND = "eve-agent-compiled-manifest"
 KNOWN_VERSION = 54
+_MODULES = (".ts", ".mts", ".js", ".mjs")
+_DEFINES = re.compile(rb"\b(?:defineMcpClientConnection|defineOpenAPIConnection|defineDynamic)\(")
 _READER = Path(__file__).parent / "preload" / "read_connections.mjs"
 _PATIENCE = 30.0
 _COMPILE = "Compile it again: eve-mocks run -- npx eve info"
@@ -61,6 +65,8 @@ def read(root: Path, *, runs_modules: bool = True) -> tuple[list[Connection], li
                 problems.append(_odd(place, f"a dynamic connection of {base or 'the agent'}"))
             else:
                 modules.append(_Module(connection, _path(each, base, root)))
+    known = {*(each.source for each in found), *(module.connection.source for module in modules)}
+    problems += _later(root, known)
     told = _run(root, [module.path for module in modules], problems) if runs_modules else [[] for _ in modules]
     for module, made in zip(modules, told, strict=True):
         found += _with(module.connection, made)
@@ -100,6 +106,22 @@ def _agents(root: Path, place: str, problems: list[Problem]) -> Iterator[tuple[d
             yield agent, str(agent.get("agentRoot") or each.get("rootPath") or "")
         else:
             problems.append(_odd(place, "a subagent"))
+
+
+def _later(root: Path, known: set[str]) -> Iterator[Problem]:
+    """Modules of connections that were written after eve has compiled."""
+    for folder, _, names in os.walk(root / "agent"):
+        if os.path.basename(folder) != "connections":  # noqa: PTH119 - os.walk gives text
+            continue
+        for path in (Path(folder, name) for name in sorted(names) if name.endswith(_MODULES)):
+            source = str(path.relative_to(root))
+            with contextlib.suppress(OSError):
+                if source not in known and _DEFINES.search(files.read_regular(path)):
+                    yield Problem(
+                        message=f"{source} is not among the connections that eve has compiled",
+                        why="so it is not listed: it was written later, or under another name",
+                        fix=_COMPILE,
+                    )
 
 
 def _list(given: dict[str, Any], key: str) -> list[Any]:

@@ -203,6 +203,7 @@ def test_pull_mends_what_keeps_mocks_from_loading(
     assert "Did you mean tool_01?" in unknown.stderr
 
 
+STUBS = "stubs: [{id: a, tool: list_isues, outcome: {response: 1}}]\n"
 LISTED = '{"tools": [\n{"name": "list_issues", "inputSchema": {"type": "object"}},\n{"name": "get_issue"}]}'
 
 
@@ -210,7 +211,7 @@ LISTED = '{"tools": [\n{"name": "list_issues", "inputSchema": {"type": "object"}
     ("file", "text", "where"),
     [
         pytest.param("t.yaml", "results:\n  list_isues: {}\n", "mocks/t.yaml:4", id="result"),
-        pytest.param("t.yaml", "stubs:\n- {id: a, tool: list_isues, outcome: {response: 1}}\n", "mocks/t.yaml:4", id="stub"),
+        pytest.param("t.yaml", STUBS, "mocks/t.yaml:3", id="stub"),
         pytest.param("t.py", "@m.tool\ndef list_isues(args):\n    return 1\n", "mocks/t.py:3", id="handler"),
         pytest.param("t.py", "@m.tool('list_isues')\ndef a(args):\n    return 1\n", "mocks/t.py:3", id="named-handler"),
     ],

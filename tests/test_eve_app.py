@@ -82,6 +82,16 @@ def test_a_manifest_that_is_not_as_expected(tmp_path: Path, text: str, message: 
         assert any(message in problem.message for problem in problems)
 
 
+def test_a_connection_that_is_newer_than_the_manifest_is_told(tmp_path: Path) -> None:
+    manifest(tmp_path, connections=[{**LINEAR, "logicalPath": "connections/linear.ts"}])
+    folder = tmp_path / "agent/connections"
+    folder.mkdir(parents=True)
+    for name, text in {"linear.ts": "defineDynamic({", "new.ts": "defineMcpClientConnection({", "util.ts": "x"}.items():
+        (folder / name).write_text(text)
+    (problem,) = eve_app.read(tmp_path)[1]
+    assert problem.message.startswith("agent/connections/new.ts is not among")
+
+
 def test_an_app_that_was_never_compiled_is_told(tmp_path: Path) -> None:
     assert eve_app.read(tmp_path) == ([], [])
     (tmp_path / "agent").mkdir()
