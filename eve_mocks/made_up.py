@@ -41,7 +41,9 @@ def _value(schema: Any, root: Any, depth: int) -> Any:
         raise _TooDeepError
     if not isinstance(schema, dict):
         return {}
-    given = [schema[key] for key in ("const", "default", "example") if schema.get(key) is not None]
+    if "const" in schema:
+        return schema["const"]
+    given = [schema[key] for key in ("default", "example") if schema.get(key) is not None]
     given += [schema[key][0] for key in ("enum", "examples") if schema.get(key)]
     if given:
         return given[0]

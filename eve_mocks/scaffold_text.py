@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import keyword
 import pprint
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eve_mocks import made_up
 from eve_mocks.providers import PROVIDERS
+from eve_mocks.stubs import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +19,19 @@ if TYPE_CHECKING:
     from eve_mocks.response import Json
     from eve_mocks.scaffold import Upstream
 
+# What YAML has only as escapes (1.2, section 5.1).
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _PLAIN_YAML = re.compile(r"[A-Za-z0-9/][A-Za-z0-9/:._*~+%-]*")
 
 
 def _plain(text: str) -> str:
     """A scalar of YAML: as it is where that is safe, else quoted as JSON, which YAML includes."""
-    return text if _PLAIN_YAML.fullmatch(text) else json.dumps(text)
+    return text if _PLAIN_YAML.fullmatch(text) else _quoted(text)
+
+
+def _quoted(value: Json) -> str:
+    """JSON that YAML and Python read as JSON does: neither knows halves of a character in escapes."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 _SCRIPTS = "scripts:                # by the name of a request or of a model, what it answers, entry by entry\n"
@@ -36,9 +45,9 @@ def _model(upstream: Upstream) -> str:
 def _provider(upstream: Upstream) -> str:
     """The first arguments of ``model_mock``."""
     if upstream.provider is None:
-        return json.dumps(upstream.url)
-    url = "" if upstream.url == PROVIDERS[upstream.provider].url else f", url={json.dumps(upstream.url)}"
-    return f"{json.dumps(upstream.provider)}{url}"
+        return _quoted(upstream.url)
+    url = "" if upstream.url == PROVIDERS[upstream.provider].url else f", url={_quoted(upstream.url)}"
+    return f"{_quoted(upstream.provider)}{url}"
 
 
 def yaml(upstream: Upstream, *, routed: bool = True) -> str:
@@ -50,9 +59,15 @@ def yaml(upstream: Upstream, *, routed: bool = True) -> str:
             head = head.replace("url: ", f"provider: {upstream.provider}\nurl: ")
         return f"{head}{_SCRIPTS}  {_plain(_model(upstream))}:\n    - {_SAID}\n"
     if upstream.kind == "mcp":
-        results = "".join(f"  {_plain(tool)}: {json.dumps(value)}\n" for tool, value in _results(upstream))
-        left_out = "".join(f"  # {line}\n" for line in _left_out(upstream))
-        return f"{head}results:                # tool -> the JSON that it always answers\n{results}{left_out}"
+        results = "".join(f"  {_plain(tool)}: {_quoted(value)}\n" for tool, value in _results(upstream))
+        stubs = "".join(f"  - {_quoted(stub)}\n" for stub in _stubs(upstream))
+        return "".join(
+            [
+                head,
+                f"results:                # tool -> the JSON that it always answers\n{results}" if results else "",
+                f"stubs:                  # tools that want an answer of yours\n{stubs}" if stubs else "",
+            ]
+        )
     if upstream.spec is not None:
         head += f"spec: {_plain(upstream.spec)}\n"
         if not routed:
@@ -70,21 +85,21 @@ def yaml(upstream: Upstream, *, routed: bool = True) -> str:
 
 def _results(upstream: Upstream) -> Iterator[tuple[str, Json]]:
     """The tools of a server, each with something that it may answer; a tool of our own where none is known."""
-    found = False
+    if not upstream.tools:
+        yield "ping", {"ok": True}
     for tool in upstream.tools:
         value = made_up.value(tool["outputSchema"]) if "outputSchema" in tool else {"ok": True}
         if value is not ...:
-            found = True
             yield tool["name"], value
-    if not found:
-        yield "ping", {"ok": True}
 
 
-def _left_out(upstream: Upstream) -> Iterator[str]:
+def _stubs(upstream: Upstream) -> Iterator[dict[str, Json]]:
+    """Failures, for tools for which nothing could be made up."""
     answered = dict(_results(upstream))
-    for tool in upstream.tools:
-        if tool["name"] not in answered:
-            yield f"{json.dumps(tool['name'])[1:-1]}: write what fits its outputSchema"
+    missing = (tool["name"] for tool in upstream.tools if tool["name"] not in answered)
+    for number, name in enumerate(itertools.islice(missing, limits.RULES), 1):
+        thrown = {"message": "No answer is written yet that fits the outputSchema."}
+        yield {"id": f"unwritten-{number}", "tool": name, "outcome": {"throw": thrown}}
 
 
 def python(upstream: Upstream, *, routed: bool = True) -> str:
@@ -105,25 +120,26 @@ def answer(request):
 
 
 # By the name of a request or of a model, what it answers, entry by entry.
-{variable} = model_mock({_provider(upstream)}, scripts={{{json.dumps(_model(upstream))}: [answer]}}, repeat_last=True)
+{variable} = model_mock({_provider(upstream)}, scripts={{{_quoted(_model(upstream))}: [answer]}}, repeat_last=True)
 '''
-    more = "" if upstream.spec is None else f", spec={json.dumps(upstream.spec)}"
-    results = dict(_results(upstream))
-    tool, answer = results.popitem()
-    if upstream.kind == "mcp" and results:
-        more = f", results=RESULTS{more}"
+    more = "" if upstream.spec is None else f", spec={_quoted(upstream.spec)}"
+    results = dict(_results(upstream)) if upstream.kind == "mcp" else {}
+    computed = results.popitem() if results else None
+    stubs = list(_stubs(upstream))
+    more += "".join(f", {key.lower()}={key}" for key, given in (("RESULTS", results), ("STUBS", stubs)) if given)
     head = f'''"""What {name} answers, in place of the real service."""
 
 from eve_mocks import {factory}
-{_constant(results) if upstream.kind == "mcp" else ""}
-{variable} = {factory}({json.dumps(upstream.url)}{more}, state=lambda: {{"calls": 0}})
+{_constant("RESULTS", "Tool -> the JSON that it always answers.", results)}\
+{_constant("STUBS", "Tools that want an answer of yours.", stubs)}
+{variable} = {factory}({_quoted(upstream.url)}{more}, state=lambda: {{"calls": 0}})
 '''
     if upstream.kind == "mcp":
-        return head + _tool(variable, tool, answer, is_known=bool(upstream.tools))
+        return head + (_tool(variable, *computed, is_known=bool(upstream.tools)) if computed else "")
     handlers = [
         f"""
 
-@{variable}.route({json.dumps(method)}, {json.dumps(path)})
+@{variable}.route({_quoted(method)}, {_quoted(path)})
 def answer_{index}(request, state):
     state["calls"] += 1
     return {{"ok": True, "calls": state["calls"]}}
@@ -133,18 +149,15 @@ def answer_{index}(request, state):
     return head + "".join(handlers)
 
 
-def _constant(results: dict[str, Json]) -> str:
-    if not results:
-        return ""
-    text = pprint.pformat(results, width=110, sort_dicts=False)
-    return f"\n# Tool -> the JSON that it always answers.\nRESULTS = {text}\n"
+def _constant(name: str, what: str, value: Json) -> str:
+    return f"\n# {what}\n{name} = {pprint.pformat(value, width=110, sort_dicts=False)}\n" if value else ""
 
 
 def _tool(variable: str, tool: str, answer: Json, *, is_known: bool) -> str:
     if is_known:
         return f"""
 
-@{variable}.tool({json.dumps(tool)})
+@{variable}.tool({_quoted(tool)})
 def answer(args, state):
     state["calls"] += 1
     return {answer!r}

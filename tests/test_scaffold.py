@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import json
 import resource
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from eve_mocks import load, scaffold
 from eve_mocks.connections import Connection
@@ -267,3 +271,27 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(tmp_path.iterdir()) == []
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | NAMES,
+    lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner),
+)
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["yaml", "python"])
+@given(names=st.lists(NAMES, min_size=1, max_size=3, unique=True), value=VALUES)
+@settings(max_examples=40, deadline=None)
+def test_whatever_a_server_calls_its_tools(
+    tmp_path_factory: pytest.TempPathFactory, python: bool, names: list[str], value: object
+) -> None:
+    folder = tmp_path_factory.mktemp("mocks")
+    tools = tuple({"name": name, "inputSchema": {"type": "object"}} for name in names)
+    tools = ({**tools[0], "outputSchema": {"const": value}}, *tools[1:])
+    (folder / "schemas").mkdir()
+    (folder / "schemas/linear.json").write_text(json.dumps({"tools": tools}))
+    scaffold.add(dataclasses.replace(find("linear"), tools=tools), folder, "mocks", python=python)
+    loaded = load.load(folder)
+    assert loaded.errors == []
+    assert sorted(loaded.mocks[0].operations()) == sorted(names)

@@ -79,7 +79,7 @@ def server(document: dict[str, Any], place: str) -> str | None:
     """
     if "swagger" in document:
         schemes = document.get("schemes")
-        scheme = "https" if not schemes or "https" in schemes else schemes[0]
+        scheme = "http" if isinstance(schemes, list) and "http" in schemes and "https" not in schemes else "https"
         host = document.get("host") or re.sub(r"^[a-z]+://|/.*", "", place)
         found = f"{scheme}://{host}{document.get('basePath', '/')}"
     else:
