@@ -273,11 +273,15 @@ def pull(folder: Folder, name: str | None, *, headers: tuple[str, ...], check: b
     folder. Without NAME all are asked. An MCP server that wants it is signed in to, in the browser. No other command
     calls a real upstream, but add, which pulls too: both use the proxy and the certificates of your environment.
     """
-    from eve_mocks import pulling, render
+    from eve_mocks import connections, eve_app, pulling, render
 
     folder.must_exist()
-    declared, _ = _declared([])
-    pulled, mistakes = pulling.pull(folder.folder, declared, _person(), name=name, headers=headers, check=check)
+
+    def declared() -> list[Connection]:  # what is wrong with those of them that cannot be read, list tells
+        return [*eve_app.read(Path())[0], *connections.read(Path())[0]]
+
+    asked: Any = {"name": name, "headers": headers, "check": check}
+    pulled, mistakes = pulling.pull(folder.folder, declared, _person(), **asked)
     colour = render.colours(sys.stdout)
     rows = [{"state": each.state, "name": each.name, "file": each.file, "counted": each.counted} for each in pulled]
     if rows:

@@ -11,7 +11,7 @@ from eve_mocks.errors import Mistakes, MockError
 from eve_mocks.pull.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from eve_mocks.connections import Connection
     from eve_mocks.folder import Folder
@@ -23,7 +23,7 @@ _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e](?:[\x20-
 
 def pull(
     folder: Folder,
-    connections: Sequence[Connection],
+    connections: Callable[[], Sequence[Connection]],
     person: Person | None,
     *,
     name: str | None,
@@ -31,7 +31,10 @@ def pull(
     check: bool = False,
     limits: Limits | None = None,
 ) -> tuple[list[pulls.Pulled], list[MockError]]:
-    """What became of each schema file, and what is wrong in mock files. Raises ``MockError`` for a wrong request."""
+    """What became of each schema file, and what is wrong in mock files. Raises ``MockError`` for a wrong request.
+
+    ``connections`` are asked for where a mock claims many hosts, and one of them is a connection's.
+    """
     limits = limits or Limits()
     if headers and name is None:
         raise MockError(

@@ -15,7 +15,7 @@ from eve_mocks.match import did_you_mean
 from eve_mocks.python_file import Declarations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from eve_mocks.connections import Connection
@@ -111,11 +111,11 @@ def chosen(sources: Collection[Source], name: str) -> Source:
     return found
 
 
-def concrete(source: Source, connections: Collection[Connection]) -> str:
+def concrete(source: Source, connections: Callable[[], Collection[Connection]]) -> str:
     """The URL to ask: of a wildcard, that of the connection of the same name. Raises ``MockError``."""
     if "*" not in source.url:
         return source.url
-    for connection in connections:
+    for connection in connections():
         if connection.name == source.name and connection.url is not None:
             return connection.url
     raise source.error(

@@ -145,6 +145,8 @@ def test_pull_asks_all_and_one_that_fails_stops_no_other(
     mock(project, "wild", f"https://*.{NAME}/mcp", ping={})
     project.file("mocks/pay.yaml", f"kind: http\nurl: https://api.pay.test/v1\nspec: [{spec}, {spec}]\n")
     project.file("mocks/plain.yaml", "kind: http\nurl: https://plain.test/\n")
+    project.file(".mcp.json", json.dumps({"mcpServers": {"many": {"url": f"https://{NAME}/mcp"}}}))
+    mock(project, "many", f"https://*.{NAME.partition('.')[2]}/mcp", ping={})
     project.file("mocks/py.py", f'from eve_mocks import mcp_mock\nm = mcp_mock("https://{NAME}/handshake")\n')
     done = eve_mocks("pull")
     assert done.returncode == 1
@@ -152,6 +154,7 @@ def test_pull_asks_all_and_one_that_fails_stops_no_other(
     assert rows == [
         ["failed", "bad", "mocks/schemas/bad.json"],
         ["new", "good", "mocks/schemas/good.json", "50 tools"],
+        ["new", "many", "mocks/schemas/many.json", "50 tools"],
         ["new", "pay", "mocks/schemas/pay.json", "2 operations"],
         ["new", "pay", "mocks/schemas/pay.2.json", "2 operations"],
         ["new", "py", "mocks/schemas/py.json", "50 tools"],
@@ -162,6 +165,8 @@ def test_pull_asks_all_and_one_that_fails_stops_no_other(
     ]
     assert schema(project, "good")["tools"] == TOOLS
     assert schema(project, "pay") == schema(project, "pay.2") == OPENAPI
+    project.file(".mcp.json", "{")  # which is read for what claims many hosts
+    assert re.search(r"^skipped +many ", eve_mocks("pull").stdout, re.MULTILINE)
     again = eve_mocks("pull", "good")
     assert (again.returncode, again.stdout) == (0, "unchanged   good   mocks/schemas/good.json   50 tools\n")
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 _MOST_LINES = 100
-_MOST_COMPARED = 20_000  # lines: what difflib takes grows with their square
+_MOST_COMPARED = 400_000  # lines, which take some seconds
 _METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 
@@ -37,21 +33,11 @@ def lines(before: str, after: str, name: str) -> list[str]:
     new = after.splitlines()
     if not old:
         return [f"+ {name} is not there"]
-    if len(old) + len(new) - 2 * _alike(old, new) > _MOST_COMPARED:
+    if len(old) + len(new) > _MOST_COMPARED:
         return [f"~ {name} has {len(old)} lines, and would have {len(new)}"]
     found = list(difflib.unified_diff(old, new, name, f"{name} (upstream)", n=2, lineterm=""))
     more = len(found) - _MOST_LINES
     return [*found[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
-
-
-def _alike(old: list[str], new: list[str]) -> int:
-    """How many lines are the same at the beginning and at the end."""
-
-    def run(pairs: Iterator[tuple[str, str]]) -> int:
-        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-    head = run(zip(old, new, strict=False))
-    return head + min(run(zip(reversed(old), reversed(new), strict=False)), min(len(old), len(new)) - head)
 
 
 def count(value: Any) -> str:

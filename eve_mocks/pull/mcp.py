@@ -148,7 +148,7 @@ def _telling(url: str, seen: list[httpx2.Response], limits: Limits) -> Iterator[
             except BaseExceptionGroup as group:
                 raise _first(group) from group
     except OAuthFlowError as error:
-        raise web.failed(url, f"let nobody sign in: {error}", fix="Try again, or give --header.") from error
+        raise web.failed(url, f"let nobody sign in: {_told(error)}", fix="Try again, or give --header.") from error
     except (MCPError, ValidationError, RuntimeError) as error:
         for response in seen:
             web.check_status(url, response)
