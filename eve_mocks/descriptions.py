@@ -45,12 +45,14 @@ def document(spec: str, name: str, folder: Folder) -> Learnt:
 
     file = folder.path / "schemas" / f"{name}.json"
     if "://" in spec:
+        problems: list[Problem] = []
         try:
-            value = asyncio.run(documents.fetch(spec, limits=Limits()))
+            value = asyncio.run(documents.fetch(spec, limits=Limits(), problems=problems))
         except MockError as error:
             return Learnt(description=Description(spec=spec), error=error)
         described = Description(spec=spec, server=documents.server(value, spec), operations=tuple(_operations(value)))
-        return Learnt(description=described, file=file, content=_text(value), counted=drift.count(value))
+        counted = drift.count(value)
+        return Learnt(description=described, file=file, content=_text(value), counted=counted, problems=problems)
     path = Path(spec).absolute()
     value = documents.parse(_read(path, spec), spec)
     server = documents.server(value, "")
@@ -62,7 +64,8 @@ def document(spec: str, name: str, folder: Folder) -> Learnt:
         )
     # A mock names files of its own folder alone.
     described = Description(spec=f"schemas/{name}.json", server=server, operations=operations)
-    return Learnt(description=described, file=file, content=_text(value), counted=drift.count(value))
+    problems = documents.alone(value, spec)
+    return Learnt(description=described, file=file, content=_text(value), counted=drift.count(value), problems=problems)
 
 
 def _read(path: Path, shown: str) -> bytes:

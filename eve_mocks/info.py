@@ -10,15 +10,17 @@ import platform
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks import ca, connections, eve_app, files, load
 from eve_mocks.errors import MockError, Problem
+from eve_mocks.pull.state import token_folder
 from eve_mocks.router import Router
 from eve_mocks.run_folder import NAME
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from eve_mocks.load import Mocks
 
 _OURS = ("eve-mocks", "mitmproxy", "mcp")
@@ -104,9 +106,7 @@ def _paths(folder: Path) -> dict[str, str]:
         found["report"] = str(report.absolute())
     with contextlib.suppress(OSError):
         found["ca"] = str(ca.data_folder() / "ca.pem")
-    import platformdirs
-
-    found["tokens"] = str(Path(platformdirs.user_state_dir("eve-mocks", appauthor=False)) / "tokens")
+    found["tokens"] = str(token_folder())
     return found
 
 

@@ -19,6 +19,7 @@ from eve_mocks.errors import MockError, Problem
 from eve_mocks.pull import documents, drift, mcp, tokens
 from eve_mocks.pull.limits import Limits
 from eve_mocks.pull.signin import Person
+from eve_mocks.pull.state import token_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,6 +180,16 @@ def test_documents(upstreams: Upstreams, content: bytes, media: str) -> None:
     assert fetch(upstreams.document("pay", content, media)) == OPENAPI
 
 
+def test_references_to_other_documents_are_told(upstreams: Upstreams) -> None:
+    problems: list[Problem] = []
+    parts = [{"$ref": "./parts.yaml#/a"}, {"$ref": "#/components/x"}, {"$ref": "b.json"}]
+    fetch(upstreams.document("parts", {**OPENAPI, "x": parts}), problems=problems)
+    (problem,) = problems
+    assert "refers to other documents, such as ./parts.yaml, which are not kept with it" in problem.message
+    fetch(upstreams.document("parts", {**OPENAPI, "x": parts[1]}), problems=problems)
+    assert len(problems) == 1
+
+
 def test_codes_of_responses_are_text_in_yaml_too(upstreams: Upstreams) -> None:
     text = b"swagger: '2.0'\npaths: {/a: {get: {responses: {200: {description: on}}}}}\n"
     found = fetch(upstreams.document("codes", text))
@@ -223,7 +234,7 @@ class Browser:
 
 
 def kept() -> dict[str, Any]:
-    (file,) = tokens.folder().iterdir()
+    (file,) = token_folder().iterdir()
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     return json.loads(file.read_text())
 
@@ -249,7 +260,7 @@ def test_signing_in(upstreams: Upstreams) -> None:
     assert "code_challenge_method=S256" in url
     assert "redirect_uri=http%3A%2F%2F127.0.0.1%3A" in url
     assert pulled() == (1, 0)
-    (file,) = tokens.folder().iterdir()
+    (file,) = token_folder().iterdir()
     file.write_text(json.dumps({**kept(), "expires": 1.0}))
     assert pulled() == (1, 1)
     assert kept()["expires"] > 1.0
@@ -269,7 +280,7 @@ def test_a_token_that_is_given_is_used(upstreams: Upstreams) -> None:
     token = upstreams.authority.grant().access_token
     assert describe(PROTECTED, headers=[("Authorization", f"Bearer {token}")], person=browser.person())["tools"]
     assert browser.told == []
-    assert not tokens.folder().exists()
+    assert not token_folder().exists()
 
 
 def test_a_person_who_does_not_come_back(upstreams: Upstreams) -> None:

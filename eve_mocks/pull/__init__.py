@@ -122,10 +122,10 @@ def wanted(
         return await mcp.describe(url, headers=headers, person=person, limits=limits, problems=problems)
 
     def document(spec: str) -> Callable[[list[Problem]], Awaitable[Any]]:
-        async def fetch(_problems: list[Problem]) -> Any:
+        async def fetch(problems: list[Problem]) -> Any:
             from eve_mocks.pull import documents
 
-            return await documents.fetch(spec, headers=headers, limits=limits)
+            return await documents.fetch(spec, headers=headers, limits=limits, problems=problems)
 
         return fetch
 

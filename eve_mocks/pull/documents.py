@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from eve_mocks import secret_urls
-from eve_mocks.errors import MockError, as_written
+from eve_mocks.errors import MockError, Problem, as_written
 from eve_mocks.match import parse_claim
 from eve_mocks.pull import web
 
@@ -22,10 +22,46 @@ _HTML = re.compile(r"\s*<(?:!doctype|html|head|\?xml)", re.IGNORECASE)
 _PLACE = re.compile(r"\{([^{}]+)\}")
 
 
-async def fetch(url: str, *, headers: Sequence[tuple[str, str]] = (), limits: Limits) -> dict[str, Any]:
-    """The document at a URL. Raises ``MockError``."""
+async def fetch(
+    url: str, *, headers: Sequence[tuple[str, str]] = (), limits: Limits, problems: list[Problem] | None = None
+) -> dict[str, Any]:
+    """The document at a URL. Raises ``MockError``. ``problems`` gets what is not kept with it."""
     content, media, _ = await web.download(url, headers=headers, limits=limits, accept=_ACCEPT)
-    return parse(content, secret_urls.url(url), media)
+    shown = secret_urls.url(url)
+    value = parse(content, shown, media)
+    if problems is not None:
+        problems += alone(value, shown)
+    return value
+
+
+def alone(value: dict[str, Any], shown: str) -> list[Problem]:
+    """What is told of a document that is kept without those that it refers to."""
+    elsewhere = sorted(_elsewhere(value))
+    if not elsewhere:
+        return []
+    return [
+        Problem(
+            message=f"{shown} refers to other documents, such as {elsewhere[0]}, which are not kept with it",
+            why="what it says of them is not known where mocks run",
+            fix="Name a document that is whole: what makes this one can often bundle it.",
+        )
+    ]
+
+
+def _elsewhere(value: Any) -> set[str]:
+    """The documents that references lead to, but for this one."""
+    found = set()
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, list):
+            todo.extend(each)
+        elif isinstance(each, dict):
+            todo.extend(each.values())
+            ref = each.get("$ref")
+            if isinstance(ref, str) and not ref.startswith("#"):
+                found.add(ref.partition("#")[0])
+    return found
 
 
 def parse(content: bytes, shown: str, media: str = "") -> dict[str, Any]:

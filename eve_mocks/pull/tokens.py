@@ -6,10 +6,8 @@ import contextlib
 import hashlib
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
 from mcp.client.auth import TokenStorage
 from mcp.shared.auth import (
     OAuthClientInformationFull,
@@ -20,20 +18,17 @@ from mcp.shared.auth import (
 from pydantic import ValidationError
 
 from eve_mocks import files
+from eve_mocks.pull.state import token_folder
 
 if TYPE_CHECKING:
     from mcp.client.auth.oauth2 import OAuthContext
-
-
-def folder() -> Path:
-    return Path(platformdirs.user_state_dir("eve-mocks", appauthor=False)) / "tokens"
 
 
 class Tokens(TokenStorage):
     """What is known of one server: its token until when, how we are registered there, and where its endpoints are."""
 
     def __init__(self, url: str) -> None:
-        self.path = folder() / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.json"
+        self.path = token_folder() / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.json"
         self.context: OAuthContext | None = None
         self._kept: dict[str, Any] = {"url": url}
         with contextlib.suppress(OSError, ValueError):
