@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def document(spec: str, name: str, folder: Folder) -> Learnt:
         described = Description(spec=spec, server=documents.server(value, spec), operations=tuple(_operations(value)))
         counted = drift.count(value)
         return Learnt(description=described, file=file, content=_text(value), counted=counted, problems=problems)
-    path = Path(spec).absolute()
+    path = Path(os.path.abspath(spec))  # noqa: PTH100 - keeps symlinks
     value = documents.parse(_read(path, spec), spec)
     server = documents.server(value, "")
     operations = tuple(_operations(value))

@@ -347,7 +347,7 @@ def test_add_from_a_document(
     if where == "url":
         spec = written = serving.document("pay", OPENAPI)
     else:
-        spec = "pay.json" if where == "outside" else "mocks/specs/pay.json"
+        spec = "mocks/../pay.json" if where == "outside" else "mocks/specs/pay.json"
         written = "schemas/pay.json" if where == "outside" else "specs/pay.json"
         project.file(spec, json.dumps(OPENAPI))
     added = eve_mocks("add", "pay", "--spec", spec, *python)
