@@ -25,7 +25,7 @@ from eve_mocks.interruption import Interrupted
 from eve_mocks.match import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eve_mocks.connections import Connection
     from eve_mocks.errors import Problem
@@ -304,7 +304,7 @@ def check(folder: Folder, *, as_json: bool) -> None:
     """Load everything and tell every mistake, with file and line, and what loads but does nothing."""
     mocks = _load(folder, as_json=as_json)
     declared, problems = _declared(mocks.errors, runs_modules=False)
-    complaints.show_problems([*mocks.problems, *problems], as_json=as_json)
+    complaints.show_problems([*mocks.problems, *problems, *_faults(mocks)], as_json=as_json)
     kinds = collections.Counter(passage.kind for passage in mocks.passages)
     counts = {
         "mocks": len(mocks.mocks),
@@ -317,6 +317,20 @@ def check(folder: Folder, *, as_json: bool) -> None:
         click.echo(json.dumps(counts))
     else:
         click.echo(", ".join(f"{count} {word if count != 1 else word[:-1]}" for word, count in counts.items()))
+
+
+def _faults(mocks: Mocks) -> Iterator[Problem]:
+    """What the documents of http mocks themselves get wrong."""
+    if not any(mock.kind == "http" for mock in mocks.mocks):
+        return
+    from eve_mocks.kinds.http.described import faults
+    from eve_mocks.kinds.http.mock import Http
+
+    for mock in mocks.mocks:
+        if isinstance(mock, Http):
+            yield from mock.skipped
+            for described in mock.described():
+                yield from faults(described)
 
 
 @cli.command(short_help="Make the mocks folder, and tell how to run with it.")

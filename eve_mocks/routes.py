@@ -11,7 +11,7 @@ from eve_mocks.match import did_you_mean
 from eve_mocks.paths import PathTemplate, normalise_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # RFC 9110, section 9, without CONNECT, which has no path; RFC 5789 (PATCH); and QUERY. ANY is ours.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "ANY")
@@ -52,6 +52,24 @@ class RouteTable[T]:
 
     def add(self, method: str, template: PathTemplate, value: T) -> None:
         """Raises ``MockError`` for an unknown method, and for a second answer to one operation."""
+
+        def new(there: T | None) -> T:
+            if there is not None:
+                other = self._entry(template).template.text
+                raise MockError(
+                    f"two routes answer {method} {template.text}",
+                    why=f"the other is {method} {other}, and only one of them could answer",
+                    fix="Keep one of them.",
+                )
+            return value
+
+        self.amend(method, template, new)
+
+    def amend(self, method: str, template: PathTemplate, change: Callable[[T | None], T]) -> None:
+        """Put what ``change`` makes in the place of what is there, if anything is, perhaps with other parameters.
+
+        Raises ``MockError`` for an unknown method.
+        """
         if method not in METHODS:
             raise MockError(
                 f"unknown method {method!r} at {template.text}",
@@ -59,13 +77,7 @@ class RouteTable[T]:
                 fix=did_you_mean(method, METHODS),
             )
         entry = self._entry(template)
-        if method in entry.by_method:
-            raise MockError(
-                f"two routes answer {method} {template.text}",
-                why=f"the other is {method} {entry.template.text}, and only one of them could answer",
-                fix="Keep one of them.",
-            )
-        entry.by_method[method] = value
+        entry.by_method[method] = change(entry.by_method.get(method))
 
     def _entry(self, template: PathTemplate) -> _Entry[T]:
         if not template.names and not template.rest:
@@ -83,6 +95,9 @@ class RouteTable[T]:
     def operations(self) -> list[str]:
         """Every operation, as ``METHOD /path/{param}``."""
         return [f"{method} {entry.template.text}" for entry in self._entries() for method in entry.by_method]
+
+    def values(self) -> Iterator[T]:
+        return (value for entry in self._entries() for value in entry.by_method.values())
 
     def templates(self) -> list[PathTemplate]:
         return [entry.template for entry in self._entries()]

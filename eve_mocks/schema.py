@@ -54,7 +54,7 @@ class Schema:
         # downloading what a $ref names.
         dialect = validator_for(self.schema, default=Draft202012Validator)
         patterns = {
-            **_ECMASCRIPT,
+            **ECMASCRIPT,
             **{key: _lenient(dialect.VALIDATORS[key]) for key in _LENIENT & dialect.VALIDATORS.keys()},
         }
         ecmascript: type[jsonschema.protocols.Validator] = extend(dialect, patterns)  # type: ignore[no-untyped-call]
@@ -187,7 +187,7 @@ def _named_schemas(value: Json) -> bool:
     return isinstance(value, dict) and all(map(_is_plainly_valid, value.values()))
 
 
-_ECMASCRIPT = {
+ECMASCRIPT = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,

@@ -582,7 +582,7 @@ DOUBTFUL: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
         "a spec",
         f"kind: http\nurl: {URL}\nspec: https://x.test/openapi.json\n",
-        [("mocks/m.yaml:3: spec is not read", "Add a route")],
+        [("mocks/m.yaml:3: https://x.test/openapi.json has not been pulled", "eve-mocks pull m")],
     ),
     (
         "the path of the url again",

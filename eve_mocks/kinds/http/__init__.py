@@ -8,8 +8,8 @@ from eve_mocks.declared import Declared
 from eve_mocks.document import Document
 from eve_mocks.errors import Collecting, MockError, Problem
 from eve_mocks.handler import Handler
-from eve_mocks.kinds.http.mock import Http, Operation
-from eve_mocks.match import parse_claim
+from eve_mocks.kinds.http.mock import Http, Operation, names_of
+from eve_mocks.match import nearest, parse_claim
 from eve_mocks.outcome import read_outcome
 from eve_mocks.paths import PathTemplate
 from eve_mocks.routes import METHODS, RouteTable
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     from eve_mocks.folder import Folder
     from eve_mocks.match import Claim
+    from eve_mocks.openapi.spec import Described, Specs
     from eve_mocks.response import Json
 
-KEYS = ("kind", "url", "spec", "routes", "stubs")
+KEYS = ("kind", "url", "spec", "routes", "stubs", "validate")
 OFFERED = ("args", "request", "params", "state", "session")
 
 type Routes = RouteTable[Operation]
@@ -50,17 +51,27 @@ def _mock(
     if "url" in document or not mistakes.errors:  # else it may be the key that is misspelt
         with mistakes:
             _claim(document)
-    for key, read in (("spec", _check_spec), ("routes", lambda part: _add_routes(name, routes, part))):
-        if key in document:
-            with mistakes:
-                read(document.part(key))
+    is_described = False
+    unread: list[Problem] = []
+    skipped: list[Problem] = []
+    if "spec" in document:
+        with mistakes:
+            described, is_described, unread = _read_spec(name, document)
+            skipped = list(_add_described(name, routes, described))
+    if "routes" in document:
+        with mistakes:
+            _add_routes(name, routes, document.part("routes"), is_described=is_described)
     for each in handled:
         with mistakes:
-            _add_handler(name, routes, each, document.folder)
+            _add_handler(name, routes, each, document.folder, is_described=is_described)
+    validates = True
+    if "validate" in document:
+        with mistakes:
+            validates = document.part("validate").boolean()
     stubs = NO_RULES
     if "stubs" in document:
         with mistakes:
-            stubs = _read_stubs(name, routes, document.part("stubs"))
+            stubs = _read_stubs(name, routes, document.part("stubs"), is_described=is_described)
     mistakes.tell()
     claim = _claim(document)
     return Http(
@@ -72,7 +83,9 @@ def _mock(
         routes=routes,
         stubs=stubs,
         seed=seed,
-        problems=(*problems, *_doubts(document, claim, routes, unapplied=bool(problems))),
+        problems=(*problems, *unread, *_doubts(document, claim, routes, unapplied=bool(problems))),
+        validates=validates,
+        skipped=tuple(skipped),
     )
 
 
@@ -82,25 +95,62 @@ def _claim(document: Document) -> Claim:
         return parse_claim(url.value)
 
 
-def _check_spec(spec: Document) -> None:
-    parts = [part for _, part in spec.parts()] if isinstance(spec.value, list) else [spec]
-    mistakes = Collecting()
-    for part in parts:
-        with mistakes, part.placing():
-            text = part.text(example="spec: schemas/shop.json")
-            if "://" in text:
-                continue
-            path = spec.folder.file(text)
-            if not path.is_file():
-                raise part.error(
-                    f"there is no file {text}",
-                    why="spec names documents that describe the service: a URL, or a path from the mocks folder",
-                    fix=f"Put it at {spec.folder.show(path)}.",
-                )
-    mistakes.tell()
+def _read_spec(name: str, document: Document) -> Specs:
+    from eve_mocks.openapi.spec import read_specs
+
+    return read_specs(document.part("spec"), name, _claim(document))
 
 
-def _add_routes(name: str, table: Routes, routes: Document) -> None:
+def _add_described(name: str, table: Routes, described: Sequence[Described]) -> Iterator[Problem]:
+    """Add what documents describe; a path that no request could fit is a problem."""
+    for one in described:
+        try:
+            template = PathTemplate(one.path)
+        except MockError as error:
+            yield Problem.of(error.at(one.file, one.line))
+        else:
+            operation = Operation.of(name, one.operation.method, template)._replace(described=one)
+            table.add(one.operation.method, template, operation)
+
+
+def _add(table: Routes, operation: Operation, template: PathTemplate, *, is_described: bool) -> None:
+    """Add a route, beside what a document says of its operation. Raises ``MockError`` where it says nothing."""
+    name = operation.target.operation
+    method = name.partition(" ")[0]
+
+    def answered(there: Operation | None) -> Operation:
+        if there is not None and there.answer is not None:
+            raise MockError(
+                f"two routes answer {name}",
+                why=f"the other is {there.target.operation}, and only one of them could answer",
+                fix="Keep one of them.",
+            )
+        return operation if there is None else there._replace(answer=operation.answer)
+
+    if is_described and not _is_described(table, method, template):
+        raise _undescribed(table, name)
+    table.amend(method, template, answered)
+
+
+def _is_described(table: Routes, method: str, template: PathTemplate) -> bool:
+    """Whether a document describes what a route answers: it may be for all methods, for a rest, or for one value."""
+    if template.rest or method == "ANY":
+        return True
+    path = template.text
+    return any(found.value.described is not None for found in table.find(method, path))
+
+
+def _undescribed(table: Routes, operation: str) -> MockError:
+    known = [one.target.operation for one in table.values() if one.described is not None]
+    near = nearest(operation, known)
+    return MockError(
+        f"{operation} is no operation of the document",
+        why="a route answers one of the service's own, and spec says which those are",
+        fix=f"Did you mean {near}?" if near else "Take it out, or name it in the document.",
+    )
+
+
+def _add_routes(name: str, table: Routes, routes: Document, *, is_described: bool) -> None:
     routes.mapping(example="routes: {/v1/pages: {GET: {response: {ok: true}}}}")
     mistakes = Collecting()
     for path, methods in routes.parts():
@@ -116,44 +166,36 @@ def _add_routes(name: str, table: Routes, routes: Document) -> None:
                 if method in METHODS:
                     response = read_outcome(outcome).over_http
                     if template is not None:
-                        table.add(method, template, Operation.of(name, method, template, response))
+                        operation = Operation.of(name, method, template, response)
+                        _add(table, operation, template, is_described=is_described)
     mistakes.tell()
 
 
-def _add_handler(name: str, table: Routes, handled: _Handled, folder: Folder) -> None:
+def _add_handler(name: str, table: Routes, handled: _Handled, folder: Folder, *, is_described: bool) -> None:
     handler = Handler(handled.function, OFFERED, folder)
     try:
-        table.add(*handled[:2], Operation.of(name, *handled[:2], handler))
+        operation = Operation.of(name, handled.method, handled.template, handler)
+        _add(table, operation, handled.template, is_described=is_described)
     except MockError as error:
         raise error.at(handler.file, handler.line)  # noqa: B904 - the same error
 
 
-def _read_stubs(name: str, table: Routes, stubs: Document) -> Rules:
+def _read_stubs(name: str, table: Routes, stubs: Document, *, is_described: bool) -> Rules:
     def resolve(tool: str) -> Target:
-        """An operation of the routes, else one that the stub itself describes: nothing else lists them."""
+        """An operation of the document or the routes, else one that the stub itself describes: nothing lists them."""
         method, _, path = tool.removeprefix(f"{name}__").removeprefix(f"{name}:").partition(" ")
-        if method in METHODS and path.startswith("/"):
+        if not is_described and method in METHODS and path.startswith("/"):
             template = PathTemplate(path)
             if not table.holds(method, template):
                 table.add(method, template, Operation.of(name, method, template))
-        operations = table.operations()
-        return find(tool, {name: dict(zip(operations, operations, strict=True))})
+        return find(tool, {name: names_of(table)})
 
     return read_rules(stubs, name, resolve)
 
 
 def _doubts(document: Document, claim: Claim, routes: Routes, *, unapplied: bool) -> Iterator[Problem]:
     """What is valid, and yet cannot be what was meant."""
-    if "spec" in document:
-        yield Problem.of(
-            document.error(
-                "spec is not read",
-                "spec",
-                why="this version answers from routes and handlers alone, and not from schema documents",
-                fix="Add a route for each call that is made.",
-            )
-        )
-    elif not routes.operations() and not unapplied:
+    if "spec" not in document and not routes.operations() and not unapplied:
         yield Problem.of(
             document.error(
                 "the mock has no routes",
@@ -222,11 +264,12 @@ def http_mock(
     state: object = None,
     routes: dict[str, Any] | None = None,
     stubs: Sequence[Mapping[str, Json]] | None = None,
+    validate: bool | None = None,
 ) -> HttpMock:
     """Mock an HTTP service in Python.
 
     ``state`` is what each session begins with: a value, which is copied, or a function. ``routes`` are static
-    answers and ``stubs`` rules that come before all others, as in a YAML file. Raises ``MockError`` for a url that
-    cannot be claimed.
+    answers and ``stubs`` rules that come before all others, as in a YAML file. ``spec`` names OpenAPI documents, which
+    answer the rest; ``validate=False`` lets requests break them. Raises ``MockError`` for a url that cannot be claimed.
     """
-    return HttpMock({"url": url, "spec": spec, "routes": routes, "stubs": stubs}, state)
+    return HttpMock({"url": url, "spec": spec, "routes": routes, "stubs": stubs, "validate": validate}, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -20,21 +21,33 @@ if TYPE_CHECKING:
 
     from eve_mocks.errors import Problem
     from eve_mocks.match import Claim
+    from eve_mocks.openapi.spec import Described
     from eve_mocks.paths import PathTemplate
+    from eve_mocks.routes import Found
     from eve_mocks.session import Session
     from eve_mocks.stubs.playback import NearMiss
     from eve_mocks.stubs.rules import Rule, Rules
 
 
 class Operation(NamedTuple):
-    """A method and path, and what answers it after the stubs."""
+    """A method and path, what answers it after the stubs, and what a document says of it."""
 
     target: Target
     answer: Response | Handler | None
+    described: Described | None = None
 
     @classmethod
     def of(cls, mock: str, method: str, template: PathTemplate, answer: Response | Handler | None = None) -> Operation:
         return cls(Target(mock, f"{method} {template.text}"), answer)
+
+
+def names_of(table: RouteTable[Operation]) -> dict[str, str]:
+    """The operations by what they are called: as they are, and by the ``operationId`` of a document."""
+    found = {operation: operation for operation in table.operations()}
+    for operation in table.values():
+        if operation.described is not None and (id_ := operation.described.operation.id):
+            found.setdefault(id_, operation.target.operation)
+    return found
 
 
 class Http:
@@ -54,6 +67,8 @@ class Http:
         stubs: Rules,
         seed: object,
         problems: tuple[Problem, ...],
+        validates: bool = True,
+        skipped: tuple[Problem, ...] = (),
     ) -> None:
         self.name = name
         self.url = url
@@ -64,12 +79,18 @@ class Http:
         self._routes = routes
         self._claim = claim
         self.seed = seed
+        self._validates = validates
+        self.skipped = skipped  # what no request could ask for, as a document has it
+
+    def described(self) -> list[Described]:
+        """What documents say of its operations."""
+        return [operation.described for operation in self._routes.values() if operation.described is not None]
 
     def operations(self) -> list[str]:
         return self._routes.operations()
 
     def names(self) -> dict[str, str]:
-        return {operation: operation for operation in self.operations()}
+        return names_of(self._routes)
 
     def entries(self) -> list[str]:
         return []
@@ -81,17 +102,25 @@ class Http:
         return any(
             (isinstance(answer, Handler) and not answer.names.keys().isdisjoint(("args", "request")))
             or any("body" in rule.match for rule in self.stubs.of(target))
-            for _, _, (target, answer) in self._routes.find(request.method, self._claim.relative(request.path))
+            or (described is not None and self._validates)
+            for _, _, (target, answer, described) in self._routes.find(
+                request.method, self._claim.relative(request.path)
+            )
         )
 
     async def answer(self, request: Request, session: Session) -> Answer:
         path = self._claim.relative(request.path)
         missed: tuple[Sequence[Rule], Json] | None = None
+        fitting = list(self._routes.find(request.method, path))
+        document = next((one for one in fitting if one.value.described is not None), None)
+        if document is not None and self._validates and (refused := _refusal(document, request)) is not None:
+            return Answer(response=refused, operation=f"{request.method} {document.template.text}")
         async with session.turn(self.name):
-            for template, params, (target, answer) in self._routes.find(request.method, path):
+            for template, params, (target, answer, described) in fitting:
                 operation = f"{request.method} {template.text}"
                 if rules := session.stubs.rules(target, self.stubs):
-                    given = arguments(request, params) if any(rule.match or rule.ask for rule in rules) else {}
+                    is_asked = any(rule.match or rule.ask for rule in rules)
+                    given = _arguments(request, params, described) if is_asked else {}
                     if played := await session.stubs.answer(rules, given):
                         return Answer(
                             response=played.outcome.over_http,
@@ -100,17 +129,28 @@ class Http:
                             position=played.position,
                         )
                     missed = missed or (rules, given)
-                response = await self._ask(answer, params, request, session) if isinstance(answer, Handler) else answer
+                response = (
+                    await self._ask(answer, params, request, session, described)
+                    if isinstance(answer, Handler)
+                    else answer
+                )
                 if response is not None:
                     return Answer(response=response, operation=operation)
+        if document is not None and (told := _told(document)) is not None:
+            return Answer(response=told, operation=f"{request.method} {document.template.text}")
         return self._not_found(request.method, path, nearest_miss(*missed) if missed else None)
 
     async def _ask(
-        self, handler: Handler, params: dict[str, str], request: Request, session: Session
+        self,
+        handler: Handler,
+        params: dict[str, str],
+        request: Request,
+        session: Session,
+        described: Described | None,
     ) -> Response | None:
         """The handler's answer; None where it passes to the next."""
         values: dict[str, Callable[[], object]] = {
-            "args": lambda: arguments(request, params),
+            "args": lambda: _arguments(request, params, described),
             "request": lambda: request,
             "params": lambda: params,
             "state": lambda: session.state(self.name, self.seed),
@@ -155,6 +195,30 @@ class Http:
         # In a flow mapping, these would end a plain scalar.
         key = json.dumps(path) if any(mark in path for mark in "{},") or path.endswith(":") else path
         return f"Add to {self.file}: routes: {{{key}: {{{word}: {{response: …}}}}}}"
+
+
+def _arguments(request: Request, params: dict[str, str], described: Described | None) -> dict[str, Json]:
+    """The input as stubs and handlers see it: typed, where a document tells the types."""
+    if described is None:
+        return arguments(request, params)
+    from eve_mocks.kinds.http.described import typed
+
+    found = typed(described, request, params)
+    return {**arguments(dataclasses.replace(request, body=b""), params), **found}
+
+
+def _refusal(found: Found[Operation], request: Request) -> Response | None:
+    from eve_mocks.kinds.http.described import refusal
+
+    assert found.value.described is not None  # noqa: S101 - chosen for it
+    return refusal(found.value.described, request, found.params)
+
+
+def _told(found: Found[Operation]) -> Response | None:
+    from eve_mocks.kinds.http.described import answer
+
+    assert found.value.described is not None  # noqa: S101 - chosen for it
+    return answer(found.value.described)
 
 
 def _response(result: Json | Response) -> Response:

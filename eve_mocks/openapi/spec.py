@@ -1,0 +1,201 @@
+"""The documents of one mock: read from files, each operation under the path that it has below the mock's url."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from eve_mocks.data_file import read_documents
+from eve_mocks.errors import Collecting, MockError, Problem
+from eve_mocks.openapi.dialect import Dialect
+from eve_mocks.openapi.node import Documents, Node, Unresolvable
+from eve_mocks.openapi.operation import Operation, version_of
+from eve_mocks.openapi.sample import Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eve_mocks.document import Document
+    from eve_mocks.folder import Folder
+    from eve_mocks.match import Claim
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_LARGEST = 40_000_000
+_PAGES = (b"<!doctype", b"<html", b"<?xml")
+_WHY = "spec names OpenAPI documents: 3.0, 3.1 or Swagger 2.0, in JSON or YAML"
+
+
+class Described(NamedTuple):
+    """An operation below a mock's url. ``file`` and ``line`` are where the document has it."""
+
+    operation: Operation
+    path: str
+    spec: Spec
+    file: str
+    line: int | None
+
+
+class Spec:
+    """One document, and what checks and makes values for its schemas."""
+
+    def __init__(self, root: Node, document: Document) -> None:
+        self.root = root
+        self.document = document
+        self.version = version_of(root.value)
+        self.dialect = Dialect(self.version, root.documents)
+        self.sampler = Sampler(lambda schema, value: not self.dialect.problems(schema, value, answers=True))
+
+    def operations(self) -> Iterator[Operation]:
+        paths = self.root.value.get("paths", {})
+        for path in paths if isinstance(paths, dict) else ():
+            item = self.root.child("paths").child(path).follow()
+            for method in _METHODS:
+                if isinstance(item.value, dict) and isinstance(item.value.get(method), dict):
+                    yield Operation(method.upper(), str(path), item, self.root)
+
+    def bases(self) -> list[tuple[str, str]]:
+        """Origin and path of the servers; an origin may be empty."""
+        if self.version == "2.0":
+            host, base = self.root.value.get("host", ""), self.root.value.get("basePath", "")
+            return [(f"https://{host}" if host else "", str(base).rstrip("/"))]
+        servers = self.root.value.get("servers")
+        found = []
+        for server in servers if isinstance(servers, list) else ():
+            url = server.get("url") if isinstance(server, dict) else None
+            if isinstance(url, str):
+                for name, variable in (server.get("variables") or {}).items():
+                    url = url.replace(f"{{{name}}}", str(variable.get("default", "")))
+                parts = urlsplit(url)
+                origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+                found.append((origin, parts.path.rstrip("/")))
+        return found or [("", "")]
+
+
+class Specs(NamedTuple):
+    """``is_whole`` is whether all of the documents were there; ``problems`` tell of those that were not."""
+
+    described: list[Described]
+    is_whole: bool
+    problems: list[Problem]
+
+
+def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
+    """The operations of what ``spec:`` names: a path, a URL, or a list. Raises ``MockError``, or ``Mistakes``."""
+    parts = [part for _, part in spec.parts()] if isinstance(spec.value, list) else [spec]
+    mistakes = Collecting()
+    found: dict[tuple[str, str], Described] = {}
+    problems: list[Problem] = []
+    for number, part in enumerate(parts, 1):
+        with mistakes, part.placing():
+            path = _path_of(part, name, number)
+            if path is None:
+                problems.append(Problem.of(_not_pulled(part, name)))
+                continue
+            for described in _described(_read(path, part), claim):
+                method = described.operation.method
+                other = found.setdefault((method, re.sub(r"\{[^}]*\}", "{}", described.path)), described)
+                if other is not described:
+                    raise MockError(
+                        f"two documents describe {method} {described.path}: {other.file} and {described.file}",
+                        why="only one of them could say what it answers",
+                        fix="Take one of the documents out, or give each a mock of its own.",
+                    )
+    mistakes.tell()
+    return Specs(list(found.values()), not problems, problems)
+
+
+def _path_of(part: Document, name: str, number: int) -> Path | None:
+    """Where a document is; None for one at a URL that is still to be pulled."""
+    text = part.text(example="spec: schemas/shop.json")
+    if "://" in text:
+        path = part.folder.path / "schemas" / f"{name}{'' if number == 1 else f'.{number}'}.json"
+        return path if path.is_file() else None
+    path = part.folder.file(text)
+    if not path.is_file():
+        raise part.error(f"there is no file {text}", why=_WHY, fix=f"Put it at {part.folder.show(path)}.")
+    return path
+
+
+def _not_pulled(part: Document, name: str) -> MockError:
+    return part.error(
+        f"{part.value} has not been pulled",
+        why="a document at a URL is read from schemas/ of the mocks folder, so that a run needs no network; "
+        "until then routes and stubs alone answer",
+        fix=f"eve-mocks pull {name}",
+    )
+
+
+def _read(path: Path, part: Document) -> Spec:
+    """Raises ``MockError``."""
+    folder, shown = part.folder, part.folder.show(path)
+    if path.stat().st_size > _LARGEST:
+        raise part.error(
+            f"{shown} has {path.stat().st_size // 1_000_000} MB",
+            why=f"documents of more than {_LARGEST // 1_000_000} MB are not read",
+            fix="Take out what is not called.",
+        )
+    documents = Documents(lambda uri: _fetch(uri, path, folder))
+    uri = path.absolute().as_uri()
+    found = _parse(path, folder)
+    documents.loaded[uri] = found.value
+    spec = Spec(Node(documents, uri, "", found.value), found)
+    if not spec.version:
+        given = found.value.get("openapi", found.value.get("swagger"))
+        told = "is no OpenAPI document" if given is None else f"is of version {given}"
+        raise MockError(f"{shown} {told}", why=_WHY, fix="Name another file.", file=shown, line=found.line)
+    if not isinstance(found.value.get("paths", {}), dict):
+        raise MockError(f"{shown} has no paths", why=_WHY, fix="Correct it.", file=shown, line=found.line_of("paths"))
+    return spec
+
+
+def _parse(path: Path, folder: Folder) -> Document:
+    shown = folder.show(path)
+    try:
+        documents = read_documents(path, shown, folder)
+    except MockError as error:
+        if path.read_bytes()[:200].lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+            raise MockError(
+                f"{shown} is a page, not a document", why=_WHY, fix="Download the document itself."
+            ) from error
+        raise
+    if len(documents) != 1 or not isinstance(documents[0].value, dict):
+        if path.read_bytes()[:200].lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+            raise MockError(f"{shown} is a page, not a document", why=_WHY, fix="Download the document itself.")
+        raise MockError(f"{shown} is no OpenAPI document", why=_WHY, fix="Name another file.", file=shown, line=1)
+    return documents[0]
+
+
+def _fetch(uri: str, path: Path, folder: Folder) -> Any:
+    """A document that another one names: a file beside it, within the mocks folder."""
+    from pathlib import Path
+    from urllib.parse import unquote
+
+    parts = urlsplit(uri)
+    other = Path(unquote(parts.path))
+    if parts.scheme != "file":
+        raise Unresolvable(uri, "is not downloaded: put it beside the document")
+    if not other.resolve().is_relative_to(folder.path.resolve()) and not other.resolve().is_relative_to(
+        path.parent.resolve()
+    ):
+        raise Unresolvable(uri, f"is not in {folder.shown}")
+    try:
+        found = read_documents(other, folder.show(other), folder)
+    except MockError as error:
+        raise Unresolvable(folder.show(other), error.message) from error
+    return found[0].value if found else None
+
+
+def _described(spec: Spec, claim: Claim) -> Iterator[Described]:
+    """Paths are relative to the mock's url, as the document's are to its server. Of a server at the same origin that
+    is below the url, or above it, the difference counts.
+    """
+    prefix = claim.prefix.rstrip("/")
+    bases = [base for origin, base in spec.bases() if origin.lower() == claim.url.origin]
+    base = next((one for one in bases if one == prefix), bases[0] if bases else prefix)
+    for operation in spec.operations():
+        path = base + operation.path
+        if path == prefix or path.startswith(f"{prefix}/"):
+            line = spec.document.line_of("paths", operation.path, operation.method.lower())
+            yield Described(operation, path.removeprefix(prefix) or "/", spec, spec.document.file, line)
