@@ -89,7 +89,7 @@ class Project:
     def calls(self) -> list[dict[str, Any]]:
         """The last run's calls."""
         log = self.root / self.report()["log"]
-        return [json.loads(line) for line in log.read_text().splitlines()]
+        return [json.loads(line) for line in log.read_text().split("\n")[:-1]]
 
 
 @pytest.fixture

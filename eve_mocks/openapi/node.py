@@ -19,6 +19,7 @@ class Unresolvable(Exception):
 
     def __init__(self, ref: str, why: str) -> None:
         super().__init__(f"$ref {ref!r} {why}")
+        self.why = why
 
 
 class Documents:
@@ -92,7 +93,10 @@ class Node:
             if ref in seen or len(seen) > _LONGEST:
                 raise Unresolvable(node.value["$ref"], "leads in a circle")
             seen.add(ref)
-            node = node.at(ref)
+            try:
+                node = node.at(ref)
+            except Unresolvable as error:
+                raise Unresolvable(node.value["$ref"], error.why) from error
         return node
 
     def at(self, ref: str) -> Node:

@@ -58,20 +58,25 @@ def _value(parameter: Parameter, request: Request, params: Mapping[str, str], qu
 
 def _of_query(parameter: Parameter, kind: str | None, schema: Any, query: list[tuple[str, str]]) -> Json:
     name = parameter.name
-    if kind == "object" and parameter.style == "deepObject":
-        inside = re.compile(rf"{re.escape(name)}\[([^\]]*)\]")
-        pairs = {found[1]: value for key, value in query if (found := inside.fullmatch(key))}
-        return _typed_object(pairs, schema) if pairs else _MISSING
-    if kind == "object" and parameter.explode and isinstance(schema, dict):
-        known = schema.get("properties", {})
-        pairs = {key: value for key, value in query if key in known}
-        return _typed_object(pairs, schema) if pairs else _MISSING
     values = [value for key, value in query if key in (name, f"{name}[]")]
+    if kind == "object" and parameter.media_type is None and (pairs := _pairs(parameter, schema, query)) is not None:
+        return _typed_object(pairs, schema) if pairs else _MISSING
     if not values:
         return _MISSING
-    if (kind == "array" and not parameter.explode and len(values) == 1) or kind == "object":
-        values = values[0].split(_SEPARATORS.get(parameter.style, ","))
+    if parameter.media_type is None and kind in ("array", "object") and not parameter.explode and len(values) == 1:
+        values = values[0].split(_SEPARATORS.get(parameter.style, ",")) if values[0] else []
     return _parsed(parameter, kind, schema, values)
+
+
+def _pairs(parameter: Parameter, schema: Any, query: list[tuple[str, str]]) -> dict[str, str] | None:
+    """The properties of an object that are parameters by themselves; None where all of it is in one."""
+    if parameter.style == "deepObject":
+        inside = re.compile(rf"{re.escape(parameter.name)}\[([^\]]*)\]")
+        return {found[1]: value for key, value in query if (found := inside.fullmatch(key))}
+    if parameter.explode and isinstance(schema, dict):
+        known = schema.get("properties", {})
+        return {key: value for key, value in query if key in known}
+    return None
 
 
 def _parsed(parameter: Parameter, kind: str | None, schema: Any, values: list[str]) -> Json:
@@ -109,7 +114,7 @@ def _typed(text: str, schema: Any, owner: Node | None) -> Json:
         return text == "true"
     if ("null" in wanted or schema.get("nullable") is True) and text in ("", "null"):
         return None
-    if "object" in wanted or "array" in wanted:
+    if type_of(schema) in ("object", "array"):
         return _json(text)
     return text
 
@@ -141,7 +146,7 @@ def body(operation: Operation, request: Request) -> Json:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if JSON_TYPE.fullmatch(media_type):
         return request.json()
-    known = None if operation.body is None else _schema_of(operation, media_type)
+    known = None if operation.body is None else _describedof(operation, media_type)
     if media_type == _FORM:
         return _fields(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True), known)
     if media_type == "multipart/form-data":
@@ -151,20 +156,20 @@ def body(operation: Operation, request: Request) -> Json:
 
 def _fields(pairs: list[tuple[str, str]], schema: Node | None) -> Json:
     properties = None if schema is None else merged(schema.follow()).get("properties")
-    known = {} if properties is None else {name: merged(part).value for name, part in properties.parts()}
+    known = {} if properties is None else {name: merged(part) for name, part in properties.parts()}
     found: dict[str, Json] = {}
     for name, value in pairs:
         plain = name.removesuffix("[]") if name not in known else name
         wanted = known.get(plain)
-        kind = type_of(wanted) if isinstance(wanted, dict) else None
-        if kind == "array":
-            items = wanted.get("items") if isinstance(wanted, dict) else None
+        described = None if wanted is None else wanted.value
+        if wanted is not None and isinstance(described, dict) and type_of(described) == "array":
+            items = wanted.get("items")
             found.setdefault(plain, [])
-            found[plain].append(_typed(value, items, None))
+            found[plain].append(_typed(value, None if items is None else merged(items).value, None))
         elif plain in found:
             found[plain] = [*(found[plain] if isinstance(found[plain], list) else [found[plain]]), value]
         else:
-            found[plain] = _typed(value, wanted, None)
+            found[plain] = _typed(value, described, None)
     return found
 
 
@@ -181,7 +186,7 @@ def _multipart(request: Request) -> Iterator[tuple[str, str]]:
             yield name, content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
 
 
-def _schema_of(operation: Operation, media_type: str) -> Node | None:
+def _describedof(operation: Operation, media_type: str) -> Node | None:
     content = {} if operation.body is None else operation.body.content
     lowered = {type_.partition(";")[0].strip().lower(): schema for type_, schema in content.items()}
     for wanted in (media_type, f"{media_type.partition('/')[0]}/*", "*/*"):
@@ -217,7 +222,7 @@ def _problems_of_body(
         return
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     known = {type_.partition(";")[0].strip().lower() for type_ in described.content}
-    schema = _schema_of(operation, media_type)
+    schema = _describedof(operation, media_type)
     wild = {media_type, f"{media_type.partition('/')[0]}/*", "*/*"}
     if known and not known & wild:
         yield "body", f"its type is {media_type or 'not said'}, not {' or '.join(sorted(known))}"

@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from eve_mocks.openapi.merge import absolute, merged, type_of
 from eve_mocks.openapi.texts import of_format, of_pattern
@@ -97,7 +98,7 @@ class Sampler:
         value = next(self._candidates(merged(dataclasses.replace(whole, value=both)), inside))
         name = whole.mapping("discriminator").get("propertyName") or whole.text("discriminator")
         if isinstance(value, dict) and isinstance(name, str):
-            value = {**value, name: _discriminating(whole, option, value.get(name))}
+            value = {**value, name: _discriminating(whole, option, name, value.get(name))}
         return value
 
     def _made(self, node: Node, above: tuple[str, ...]) -> Json:
@@ -173,16 +174,19 @@ def _options(node: Node, key: str) -> list[tuple[Any, Node]]:
     return [] if part is None else [(place, part.child(place)) for place in range(len(part.value))]
 
 
-def _discriminating(whole: Node, option: Node, value: Json) -> Json:
+def _discriminating(whole: Node, option: Node, name_of: str, value: Json) -> Json:
     """What the discriminating property of an option says: its name in the mapping, or that of its schema."""
     ref = option.value.get("$ref") if isinstance(option.value, dict) else None
     if not isinstance(ref, str):
         return value if value is not None else "value"
     mapping = whole.mapping("discriminator").get("mapping")
+    wanted = option.follow().ref
     for name, target in mapping.items() if isinstance(mapping, dict) else ():
-        if target in (ref, ref.rpartition("/")[2]):
+        if urljoin(whole.uri, str(target)) == wanted or target == ref.rpartition("/")[2]:
             return name
-    return value if isinstance(value, str) and mapping is None else ref.rpartition("/")[2]
+    properties = merged(option.follow()).mapping("properties")
+    said: Any = properties.get(name_of)
+    return value if isinstance(said, dict) and said.keys() & {"const", "enum"} else ref.rpartition("/")[2]
 
 
 def _different(values: list[Json], items: Node) -> list[Json]:

@@ -152,17 +152,13 @@ def _read(path: Path, part: Document) -> Spec:
 
 def _parse(path: Path, folder: Folder) -> Document:
     shown = folder.show(path)
-    try:
-        documents = read_documents(path, shown, folder)
-    except MockError as error:
-        if path.read_bytes()[:200].lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
-            raise MockError(
-                f"{shown} is a page, not a document", why=_WHY, fix="Download the document itself."
-            ) from error
-        raise
+    with path.open("rb") as file:
+        is_page = file.read(200).lstrip().lower().startswith(_PAGES)
+    if is_page:
+        fix = "Download the document itself."
+        raise MockError(f"{shown} is a page, not a document", why=_WHY, fix=fix, file=shown, line=1)
+    documents = read_documents(path, shown, folder)
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
-        if path.read_bytes()[:200].lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
-            raise MockError(f"{shown} is a page, not a document", why=_WHY, fix="Download the document itself.")
         raise MockError(f"{shown} is no OpenAPI document", why=_WHY, fix="Name another file.", file=shown, line=1)
     return documents[0]
 
