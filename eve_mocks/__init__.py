@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from eve_mocks.kinds.http import http_mock
     from eve_mocks.kinds.mcp import mcp_mock
     from eve_mocks.kinds.model import model_mock
+    from eve_mocks.kinds.oauth import oauth_mock
     from eve_mocks.model import Fault, Throw, ToolError
     from eve_mocks.response import Response
 
@@ -21,9 +22,21 @@ _HOMES = {
     "http_mock": "kinds.http",
     "mcp_mock": "kinds.mcp",
     "model_mock": "kinds.model",
+    "oauth_mock": "kinds.oauth",
 }
 
-__all__ = ["Fault", "Response", "Throw", "ToolError", "allow", "block", "http_mock", "mcp_mock", "model_mock"]
+__all__ = [
+    "Fault",
+    "Response",
+    "Throw",
+    "ToolError",
+    "allow",
+    "block",
+    "http_mock",
+    "mcp_mock",
+    "model_mock",
+    "oauth_mock",
+]
 
 
 def __getattr__(name: str) -> "Any":

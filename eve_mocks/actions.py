@@ -11,7 +11,6 @@ from eve_mocks.http_input import arguments
 from eve_mocks.match import BadURL, parse_claim, parse_url
 from eve_mocks.model import BadRequest, Headers, Request
 from eve_mocks.paths import PathTemplate
-from eve_mocks.signin import SignIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +32,7 @@ def is_action(line: Line) -> bool:
         if isinstance(message, str):  # of a call that is too long for the log
             return MCP_METHOD.fullmatch(line["operation"]) is None
         return isinstance(message, dict) and message.get("method") == "tools/call"
-    return line.get("kind") != "model" and line.get("target") != SignIn.name
+    return line.get("kind") not in ("model", "oauth")
 
 
 def input_of(line: Line) -> dict[str, Json]:

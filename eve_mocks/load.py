@@ -66,6 +66,11 @@ def load(path: Path, *, shown: str | None = None, also: Iterable[Path] = ()) -> 
                     found.passages.append(made) if isinstance(made, Passage) else found.mocks.append(made)
             if not drafts:
                 found.ignored.append(file.name)
+    if any(getattr(mock, "auth", None) for mock in found.mocks):
+        from eve_mocks import guarding
+
+        with _CollectingIn(found.errors, folder.shown):
+            found.mocks.extend(guarding.guard(found.mocks))
     with _CollectingIn(found.errors, folder.shown):
         _check_names(found)
         Router(found.mocks, found.passages)

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from eve_mocks import outcome, routes
-from eve_mocks.kinds import KINDS, allow, http, mcp, model
+from eve_mocks.kinds import KINDS, allow, http, mcp, model, oauth
 from eve_mocks.kinds.mcp import prompts, resources
 from eve_mocks.kinds.model import entry
 from eve_mocks.load import load
@@ -39,6 +39,7 @@ def test_it_is_a_json_schema() -> None:
         ("mcp", mcp.KEYS),
         ("resource", resources.KEYS),
         ("prompt", prompts.KEYS),
+        ("oauth", oauth.KEYS),
         ("model", model.KEYS),
         ("usage", entry.USAGE_KEYS),
         ("passage", allow.KEYS),
@@ -126,6 +127,18 @@ GOOD = {
           greet: {title: G, description: D, arguments: {name: {required: true}}, messages: ["Hello {name}"]}
           other: {arguments: [{name: a}], messages: [{role: assistant, content: {type: text, text: x}}]}
         """,
+    "an authorization server": """
+        kind: oauth
+        url: https://auth.x.test/
+        clients: {app: {secret: s, redirect_uris: ["http://localhost:3000/"]}, public: }
+        scopes: [read]
+        expires_in: 0
+        subject: ada
+        claims: {email: ada@example.com}
+        denies: true
+        endpoints: {token: /oauth2/token}
+        """,
+    "a server that needs a sign-in": "{kind: mcp, url: 'https://x.test/mcp', results: {a: 1}, auth: oauth}",
     "a model": """
         kind: model
         provider: openai
@@ -223,6 +236,12 @@ BAD = {
     "a resource with two contents": "{kind: mcp, url: 'https://x.test', resources: {a://b: {text: x, json: 1}}}",
     "a prompt that says nothing": "{kind: mcp, url: 'https://x.test', prompts: {p: {}}}",
     "a prompt of nobody": "{kind: mcp, url: 'https://x.test', prompts: {p: {messages: [{role: x, content: y}]}}}",
+    "an authorization server of nobody": "{kind: oauth}",
+    "a token that never expires": "{kind: oauth, url: 'https://x.test', expires_in: -1}",
+    "an endpoint without a slash": "{kind: oauth, url: 'https://x.test', endpoints: {token: t}}",
+    "an unknown endpoint": "{kind: oauth, url: 'https://x.test', endpoints: {tokn: /t}}",
+    "an unknown key of a client": "{kind: oauth, url: 'https://x.test', clients: {a: {scret: s}}}",
+    "an unknown kind of sign-in": "{kind: mcp, url: 'https://x.test', results: {a: 1}, auth: {srver: a}}",
     "a model of nobody": "{kind: model, scripts: {}}",
     "a model of an unknown provider": "{kind: model, provider: opnai, scripts: {}}",
     "a model without scripts": "{kind: model, provider: openai}",

@@ -37,7 +37,7 @@ LAYERS = [
     {"program"},
     {"eve_app", "pull"},
     {"sources"},
-    {"load", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
+    {"load", "guarding", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
     {"trust"},
     {"ca"},
     {"doubts"},

@@ -32,11 +32,18 @@ def _model(name: str, document: Document) -> Mock:
     return model.from_document(name, document)
 
 
+def _oauth(name: str, document: Document) -> Mock:
+    from eve_mocks.kinds import oauth
+
+    return oauth.from_document(name, document)
+
+
 # By the word under ``kind:``, what makes a mock of a name and a document. Each raises ``MockError``.
 KINDS: Mapping[str, Callable[[str, Document], Mock | Passage]] = {
     "http": _http,
     "mcp": _mcp,
     "model": _model,
+    "oauth": _oauth,
     "allow": functools.partial(allow.from_document, "allow"),
     "block": functools.partial(allow.from_document, "block"),
 }

@@ -13,7 +13,7 @@ from eve_mocks.document import Document
 from eve_mocks.errors import Collecting, MockError, Problem
 from eve_mocks.handler import Handler
 from eve_mocks.kinds.mcp import tools as tool_list
-from eve_mocks.kinds.mcp.mock import McpMock
+from eve_mocks.kinds.mcp.mock import Auth, McpMock
 from eve_mocks.kinds.mcp.prompts import Prompt, read_prompts
 from eve_mocks.kinds.mcp.resources import Resource, check_uri, read_resources
 from eve_mocks.match import parse_claim
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eve_mocks.response import Json
     from eve_mocks.stubs.rules import Rules
 
-KEYS = ("kind", "url", "results", "stubs", "tools", "resources", "prompts", "mcp_sessions")
+KEYS = ("kind", "url", "results", "stubs", "tools", "resources", "prompts", "mcp_sessions", "auth")
 OFFERED = ("args", "request", "state", "session", "client")
 _TO_READ = ("params", "request", "state", "session")
 
@@ -47,6 +47,7 @@ def mcp_mock(
     resources: Mapping[str, Json] | None = None,
     prompts: Mapping[str, Json] | None = None,
     mcp_sessions: bool = False,
+    auth: str | Mapping[str, str] | None = None,
 ) -> McpDeclaration:
     """Mock the MCP server at a URL.
 
@@ -57,7 +58,7 @@ def mcp_mock(
     """
     parse_claim(url)
     given = {"url": url, "tools": tools, "results": results, "stubs": stubs, "mcp_sessions": mcp_sessions}
-    given |= {"resources": resources, "prompts": prompts}
+    given |= {"resources": resources, "prompts": prompts, "auth": auth}
     return McpDeclaration({key: value for key, value in given.items() if value is not None}, state)
 
 
@@ -167,6 +168,7 @@ def _mock(
     described: Mapping[str, Any] = {}
     tools: Mapping[str, Any] = {}
     sessions = False
+    auth: Auth | None = None
     with mistakes:
         document.mapping(KEYS)
     if "url" in document or not mistakes.errors:  # else it may be the key that is misspelt
@@ -189,6 +191,9 @@ def _mock(
             prompts = read_prompts(pulled, document, handlers.prompts, handlers.docs.get("prompt", {}))
     with mistakes:
         sessions = "mcp_sessions" in document and document.part("mcp_sessions").boolean()
+    if "auth" in document:
+        with mistakes:
+            auth = _auth(document.part("auth"))
     mistakes.tell()
     mock = McpMock(
         name=name,
@@ -201,6 +206,7 @@ def _mock(
         prompts=prompts,
         seed=seed,
         sessions=sessions,
+        auth=auth,
         problems=tuple(problems),
     )
     if "stubs" in document:
@@ -218,6 +224,15 @@ def _read_stubs(mock: McpMock, stubs: Document) -> Rules:
             mock.check(rule)
     mistakes.tell()
     return rules
+
+
+def _auth(auth: Document) -> Auth:
+    """``oauth``, or an object that names the authorization server: another mock, by its name or URL."""
+    if auth.value == "oauth":
+        return Auth(None, auth)
+    auth.mapping(("server",), example="auth: {server: sign-in}")
+    server = auth.required("server", why="it is the mock that issues the tokens", example="sign-in")
+    return Auth(server.text(example="server: sign-in"), server)
 
 
 def _check_url(document: Document) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from eve_mocks.kinds.mcp.call import ToolCall
 from eve_mocks.kinds.mcp.notes import progress_token
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from eve_mocks.document import Document
     from eve_mocks.errors import Problem
     from eve_mocks.kinds.mcp.prompts import Prompt
     from eve_mocks.kinds.mcp.resources import Resource
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from eve_mocks.kinds.mcp.tools import Tool
     from eve_mocks.session import Session
     from eve_mocks.stubs.rules import Rule, Rules
+
+
+class Auth(NamedTuple):
+    """What the mock says of its sign-in: the server that is named, and where."""
+
+    server: str | None
+    place: Document
 
 
 class McpMock:
@@ -50,6 +58,7 @@ class McpMock:
         prompts: Mapping[str, Prompt],
         seed: Any,
         sessions: bool,
+        auth: Auth | None,
         problems: tuple[Problem, ...],
     ) -> None:
         self.name = name
@@ -63,6 +72,9 @@ class McpMock:
         self._reading = Reading(resources, prompts, file)
         self.seed = seed
         self._sessions = sessions
+        self.auth = auth
+        # Answers a request without a token, in place of the server; set when all mocks are known.
+        self.guard: Callable[[Request], Response | None] | None = None
         self._starting: asyncio.Task[Service] | None = None
 
     def operations(self) -> list[str]:
@@ -97,6 +109,8 @@ class McpMock:
     async def answer(self, request: Request, session: Session) -> Answer:
         if "/.well-known/" in request.path:
             return _plain(request, 404, "There is no such document")
+        if self.guard is not None and (refused := self.guard(request)) is not None:
+            return Answer(response=refused, operation="sign-in")
         if request.method not in ("POST", "DELETE") or (request.method == "DELETE" and not self._sessions):
             return _plain(request, 405, "Method Not Allowed", allow="POST, DELETE" if self._sessions else "POST")
         service = await self._service()
