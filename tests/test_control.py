@@ -92,10 +92,15 @@ class Control:
         return fetch(urllib.request.Request(url, data, headers, method=method), self.url)
 
 
+@functools.cache
+def opener(proxy: str | None) -> urllib.request.OpenerDirector:
+    """Made once: each makes a TLS context, which reads all certificates of the system."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({} if proxy is None else {"http": proxy}))
+
+
 def fetch(request: urllib.request.Request, proxy: str | None) -> tuple[int, Any]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({} if proxy is None else {"http": proxy}))
     try:
-        with opener.open(request, timeout=20) as answer:
+        with opener(proxy).open(request, timeout=20) as answer:
             status, content = answer.status, answer.read()
     except urllib.error.HTTPError as error:
         status, content = error.code, error.read()
