@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openapi_client import request as made
 
+from eve_mocks.errors import MockError
 from eve_mocks.kinds.http.described import faults
 from eve_mocks.kinds.http.mock import Http
 from eve_mocks.load import load
@@ -426,6 +427,43 @@ def test_what_the_document_itself_gets_wrong_is_told(mock: Callable[..., Http], 
     (problem,) = [one for described in found.described() for one in faults(described)]
     assert problem.message.startswith("mocks/schemas/a.json:1: GET /x: ")
     assert told in problem.message
+
+
+# Schemas that are none, or that ask for more than can be made.
+ODD = [
+    *({"type": type_} for type_ in ("strin", 5, [])),
+    *({"type": "object", "required": True}, {"type": "array", "items": "x"}, {"properties": None}, {"properties": [1]}),
+    *({"type": "string", "minLength": "3"}, {"type": "integer", "minimum": "a"}, {"type": "integer", "multipleOf": 0}),
+    *({"$ref": 5}, {"$ref": "#"}, {"allOf": {}}, {"allOf": [1]}, {"oneOf": None}, {"oneOf": []}, {"anyOf": "x"}),
+    *({"enum": "a"}, {"discriminator": "kind", "oneOf": [{"$ref": "#/x"}]}, {"$dynamicRef": "#x"}, [], "x", 5, None),
+    *({"type": "array", "minItems": 10**9, "items": {}}, {"type": "string", "minLength": 10**9}),
+    *({"type": "object", "minProperties": 10**9}, {"type": "string", "pattern": "[a-z]{1000000}"}, {"not": {}}),
+]
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0.0", "3.1.0"])
+@pytest.mark.parametrize("schema", ODD, ids=repr)
+def test_a_schema_that_is_none_breaks_no_more_than_its_operation(
+    mock: Callable[..., Http], version: str, schema: Any
+) -> None:
+    response = {"description": "", "schema": schema, "content": {"application/json": {"schema": schema}}}
+    given = {"name": "q", "in": "query", "schema": schema, **(schema if isinstance(schema, dict) else {})}
+    content = {
+        ("swagger" if version == "2.0" else "openapi"): version,
+        "paths": {"/x": {"get": {"parameters": [given], "responses": {"200": response}}}, "/y": GET},
+    }
+    found = mock(A, schemas__a=content)
+    places = set()
+    for path in ("/x", "/x?q=1"):
+        try:
+            ask(found, path)
+        except MockError as error:
+            places.add(error.where)
+    assert places <= {"mocks/schemas/a.json:1"}
+    assert [one.fails for described in found.described() for one in faults(described)] in ([], [False])
+    answer = ask(found, "/y").response
+    assert answer is not None
+    assert answer.status == 200
 
 
 def test_a_reference_that_leads_nowhere_breaks_the_call_alone(project: Project) -> None:

@@ -18,6 +18,9 @@ class Unresolvable(Exception):
     """A ``$ref`` leads nowhere, or in a circle."""
 
     def __init__(self, ref: str, why: str) -> None:
+        if ref.startswith("file:"):  # where the file lies is nobody's business
+            uri, mark, fragment = ref.partition("#")
+            ref = f"{uri.rpartition('/')[2]}{mark}{fragment}"
         super().__init__(f"$ref {ref!r} {why}")
         self.why = why
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DEEPEST = 40
 # So many options of a choice are tried.
 _MOST_OPTIONS = 20
+# No value is made larger than that, whatever a schema asks for.
+_MOST = 10_000
 
 
 class TooDeep(Exception):
@@ -115,9 +117,11 @@ class Sampler:
         return {} if make is None else make(node, above)
 
     def _object(self, node: Node, above: tuple[str, ...]) -> Json:
-        required = [name for name in node.value.get("required", ()) if isinstance(name, str)]
+        given = node.value.get("required")
+        required = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
         properties = node.get("properties")
-        known = {} if properties is None else {name: properties.child(name) for name in properties.value}
+        described = properties.value if properties is not None and isinstance(properties.value, dict) else {}
+        known = {} if properties is None else {name: properties.child(name) for name in described}
         found: dict[str, Json] = {}
         for name in required:
             if name in known:
@@ -125,7 +129,7 @@ class Sampler:
                     found[name] = self._sample(known[name], above)
             else:
                 found[name] = self._extra(node, above)
-        least = node.value.get("minProperties", 0)
+        least = _count(node.value, "minProperties")
         for name, schema in known.items():
             if len(found) < least and name not in found and not self._is_skipped(schema):
                 try:
@@ -133,7 +137,7 @@ class Sampler:
                 except TooDeep:
                     continue
         for number in itertools.count(1):
-            if not isinstance(least, int) or len(found) >= least:
+            if len(found) >= least:
                 return found
             found[f"key{number}"] = self._extra(node, above)
         return found
@@ -152,7 +156,8 @@ class Sampler:
         tuple_ = "items" if items is not None and isinstance(items.value, list) else "prefixItems"  # as in draft 4
         found = [self._sample(one, above) for _, one in _options(node, tuple_)]
         items = None if tuple_ == "items" else items
-        least, most = node.value.get("minItems", 0), node.value.get("maxItems", math.inf)
+        least = _count(node.value, "minItems")
+        most = _count(node.value, "maxItems") if "maxItems" in node.value else 1
         wanted = max(least, len(found) or 1) if most > 0 else 0
         if items is None or items.value is False:
             return [*found, *(["value"] * (wanted - len(found)) if least > len(found) else [])]
@@ -169,9 +174,17 @@ class Sampler:
         return found
 
 
+def _count(schema: dict[str, Any], key: str) -> int:
+    """How many there have to be: as many as can be made, and none where it is no number."""
+    value = schema.get(key, 0)
+    return min(int(value), _MOST) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0
+
+
 def _options(node: Node, key: str) -> list[tuple[Any, Node]]:
     part = node.get(key)
-    return [] if part is None else [(place, part.child(place)) for place in range(len(part.value))]
+    if part is None or not isinstance(part.value, list):
+        return []
+    return [(place, part.child(place)) for place in range(len(part.value))]
 
 
 def _discriminating(whole: Node, option: Node, name_of: str, value: Json) -> Json:
@@ -206,14 +219,14 @@ def _different(values: list[Json], items: Node) -> list[Json]:
 
 
 def _text(schema: dict[str, Any]) -> str:
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    least, most = _count(schema, "minLength"), schema.get("maxLength")
     pattern = schema.get("pattern")
     found = of_format(schema.get("format"))
     if isinstance(pattern, str) and found is None:
         found = of_pattern(pattern, least)
     if found is None:
         found = "text"
-    if isinstance(least, int) and len(found) < least:
+    if len(found) < least:
         found = found + "x" * (least - len(found)) if schema.get("format") != "byte" else _base64(least)
     return found[:most] if isinstance(most, int) and schema.get("format") is None else found
 

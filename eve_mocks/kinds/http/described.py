@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks.errors import MockError, Problem
+from eve_mocks.model import BadRequest
 from eve_mocks.openapi import requests
 from eve_mocks.openapi.node import Unresolvable
 from eve_mocks.openapi.operation import JSON_TYPE
@@ -25,17 +26,23 @@ _MOST_TOLD = 20
 
 @contextlib.contextmanager
 def _placed(described: Described) -> Iterator[None]:
-    """Tell a reference that leads nowhere at its operation."""
+    """Tell a reference that leads nowhere, or a schema that is none, at its operation."""
+
+    def wrong(what: str, why: str, fix: str) -> MockError:
+        message = f"{described.operation.method} {described.operation.path}: {what}"
+        return MockError(message, why=why, fix=fix, file=described.file, line=described.line)
+
     try:
         yield
+    except (MockError, BadRequest):
+        raise
     except Unresolvable as error:
-        raise MockError(
-            f"{described.operation.method} {described.operation.path}: {error}",
-            why="the document is read as it is, and nothing is downloaded",
-            fix="Correct the document, or put what it names into the mocks folder.",
-            file=described.file,
-            line=described.line,
-        ) from error
+        fix = "Correct the document, or put what it names into the mocks folder."
+        raise wrong(str(error), "the document is read as it is, and nothing is downloaded", fix) from error
+    except Exception as error:
+        told = str(error).partition("\n")[0]
+        why = f"reading it failed: {type(error).__name__}: {told}"
+        raise wrong("one of its schemas is none", why, "Correct it in the document.") from error
 
 
 def typed(described: Described, request: Request, params: Mapping[str, str]) -> dict[str, Json]:
@@ -123,4 +130,4 @@ def faults(described: Described) -> Iterator[Problem]:
                 why = "no valid answer could be made of its schema"
                 yield problem(f"its answer breaks its schema: {wrong[0]}", why, "Add an example, or a route for it.")
     except MockError as error:
-        yield Problem.of(error)
+        yield Problem.of(error.at(described.file, described.line))
