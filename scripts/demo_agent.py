@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.error
 import urllib.request
 from typing import Any
@@ -39,11 +40,30 @@ def call_tool(url: str, tool: str, arguments: dict[str, Any]) -> Any:
     return json.loads(answer["result"]["content"][0]["text"])
 
 
+def complete(messages: list[dict[str, Any]]) -> Any:
+    """The next message of the model, which may ask for a call of a tool."""
+    tools = [{"type": "function", "function": {"name": "list_issues", "parameters": {"type": "object"}}}]
+    answer = ask(
+        "POST",
+        "https://api.openai.com/v1/chat/completions",
+        {"model": "gpt-5.5", "messages": messages, "tools": tools},
+        authorization=f"Bearer {os.environ['OPENAI_API_KEY']}",
+    )
+    return answer["choices"][0]["message"]
+
+
 page = ask("GET", "https://api.notion.com/v1/pages/p1")
 print("notion   the page is called", page["properties"]["title"]["title"][0]["plain_text"])
 
-issues = call_tool("https://mcp.linear.app/mcp", "list_issues", {"state": "open"})["issues"]
-print("linear   open issues:", ", ".join(f"{issue['id']} {issue['title']}" for issue in issues))
+messages: list[dict[str, Any]] = [{"role": "user", "content": "What is open?"}]
+while not (message := complete(messages)).get("content"):
+    messages.append(message)
+    for call in message["tool_calls"]:
+        name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
+        issues = call_tool("https://mcp.linear.app/mcp", name, arguments)["issues"]
+        print("linear   open issues:", ", ".join(f"{issue['id']} {issue['title']}" for issue in issues))
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(issues)})
+print("model   ", message["content"])
 
 call_tool("https://tracker.example.com/mcp", "create_issue", {"title": "Write the announcement"})
 issues = call_tool("https://tracker.example.com/mcp", "list_issues", {})["issues"]
