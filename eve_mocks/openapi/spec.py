@@ -28,13 +28,20 @@ _WHY = "spec names OpenAPI documents: 3.0, 3.1 or Swagger 2.0, in JSON or YAML"
 
 
 class Described(NamedTuple):
-    """An operation below a mock's url. ``file`` and ``line`` are where the document has it."""
+    """An operation below a mock's url."""
 
     operation: Operation
     path: str
     spec: Spec
-    file: str
-    line: int | None
+
+    @property
+    def file(self) -> str:
+        return self.spec.document.file
+
+    @property
+    def line(self) -> int | None:
+        """Where the document has it: looked up where it is told, for in a large document that takes its time."""
+        return self.spec.document.line_of("paths", self.operation.path, self.operation.method.lower())
 
 
 class Spec:
@@ -193,5 +200,4 @@ def _described(spec: Spec, claim: Claim) -> Iterator[Described]:
     for operation in spec.operations():
         path = base + operation.path
         if path == prefix or path.startswith(f"{prefix}/"):
-            line = spec.document.line_of("paths", operation.path, operation.method.lower())
-            yield Described(operation, path.removeprefix(prefix) or "/", spec, spec.document.file, line)
+            yield Described(operation, path.removeprefix(prefix) or "/", spec)
