@@ -149,21 +149,26 @@ def _delay(document: Document) -> float:
 
 def _file(name: Document, headers: HeaderPairs) -> dict[str, Any]:
     """The bytes of a file of the mocks folder, with the content-type of its ending."""
+    content, media_type = read_file(name)
+    if not any(header.lower() == "content-type" for header, _ in headers):
+        headers = (("content-type", media_type or "application/octet-stream"), *headers)
+    return {"body": content, "headers": headers}
+
+
+def read_file(name: Document) -> tuple[bytes, str | None]:
+    """What ``body_file`` names, and the type that its ending tells. Raises ``MockError``."""
     import mimetypes  # it reads the system's tables
 
     with name.placing():
         path = name.folder.file(name.text(example="body_file: files/logo.png"))
     try:
-        content = path.read_bytes()
+        return path.read_bytes(), mimetypes.guess_type(path.name)[0]
     except OSError as error:
         raise name.error(
             f"the file {name.value} cannot be read: {error.strerror}",
             why="body_file is sent as it is, and is read before the command starts",
             fix=f"Put it at {name.folder.show(path)}.",
         ) from error
-    if not any(header.lower() == "content-type" for header, _ in headers):
-        headers = (("content-type", mimetypes.guess_type(path.name)[0] or "application/octet-stream"), *headers)
-    return {"body": content, "headers": headers}
 
 
 def _events(events: Document) -> list[Mapping[str, object]]:

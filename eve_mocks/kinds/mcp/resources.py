@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import mimetypes
 import re
 from typing import TYPE_CHECKING, Any
 
 from eve_mocks import snapshot
 from eve_mocks.errors import Collecting, MockError, as_written
+from eve_mocks.outcome import read_file
 from eve_mocks.response import encode_json
 
 if TYPE_CHECKING:
@@ -145,16 +145,7 @@ def _blob(body: Document) -> tuple[Any, str | None]:
 
 
 def _file(body: Document) -> tuple[Any, str | None]:
-    path = body.folder.file(body.text(example="body_file: files/logo.png"))
-    media_type = mimetypes.guess_type(path.name)[0]
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise body.error(
-            f"the file {body.value} cannot be read: {error.strerror}",
-            why="body_file is read before the command starts",
-            fix=f"Put it at {body.folder.show(path)}.",
-        ) from error
+    content, media_type = read_file(body)
     try:
         return (content.decode() if (media_type or "text/").startswith("text/") else content), media_type
     except UnicodeDecodeError:
