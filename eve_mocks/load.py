@@ -66,11 +66,11 @@ def load(path: Path, *, shown: str | None = None, also: Iterable[Path] = ()) -> 
                     found.passages.append(made) if isinstance(made, Passage) else found.mocks.append(made)
             if not drafts:
                 found.ignored.append(file.name)
-    if any(getattr(mock, "auth", None) for mock in found.mocks):
-        from eve_mocks import guarding
+    if any(getattr(mock, "auth", None) or getattr(mock, "copies", None) for mock in found.mocks):
+        from eve_mocks import beside
 
         with _CollectingIn(found.errors, folder.shown):
-            found.mocks.extend(guarding.guard(found.mocks))
+            found.mocks.extend(beside.made_for(found.mocks))
     with _CollectingIn(found.errors, folder.shown):
         _check_names(found)
         Router(found.mocks, found.passages)
@@ -83,6 +83,11 @@ def _doubts(found: Mocks, folder: Folder, declarations: Declarations) -> Iterato
     for mock in found.mocks:
         yield from mock.problems
     yield from doubts.of_files(folder, found.ignored, declarations.unbound())
+
+
+def declared(mocks: Iterable[Mock]) -> list[str]:
+    """The names of the mocks that files declare, without what is mocked beside them."""
+    return [mock.name for mock in mocks if not getattr(mock, "is_beside", False)]
 
 
 def names(path: Path) -> set[str]:

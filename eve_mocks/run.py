@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from eve_mocks import beginning, ca, child, environment, keys, run_folder, trust, wgetrc
 from eve_mocks.containment import Containment
 from eve_mocks.errors import MockError, Problem
-from eve_mocks.load import load
+from eve_mocks.load import declared, load
 from eve_mocks.proxy_process import ProxyProcess
 from eve_mocks.router import Router
 from eve_mocks.session import BadSession, session_id
@@ -90,7 +90,7 @@ def run(plan: Plan) -> int:
                     command=plan.command,
                     started=started,
                     not_contained=containment.why_not,
-                    mocks=[mock.name for mock in mocks.mocks],
+                    mocks=declared(mocks.mocks),
                     stubs=labels((*stubs, *(mock.stubs for mock in mocks.mocks))),
                     scripts=[entry for mock in mocks.mocks for entry in mock.entries()],
                 )

@@ -37,7 +37,7 @@ LAYERS = [
     {"program"},
     {"eve_app", "pull"},
     {"sources"},
-    {"load", "guarding", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
+    {"load", "beside", "beginning", "connections", "environment", "wgetrc", "npm_package", "keys"},
     {"trust"},
     {"ca"},
     {"doubts"},

@@ -71,8 +71,7 @@ def mock(tmp_path: Path) -> Callable[..., Http]:
         (tmp_path / name).write_text(text)
         found = load(tmp_path, shown="mocks")
         assert found.errors == []
-        (made,) = found.mocks
-        assert isinstance(made, Http)
+        (made,) = (each for each in found.mocks if isinstance(each, Http))
         return made
 
     return make
@@ -243,6 +242,16 @@ def test_a_document_at_a_url_is_the_one_that_was_pulled(mock: Callable[..., Http
     assert ([problem.fix for problem in found.problems], found.operations()) == (["eve-mocks pull shop"], ["GET /one"])
     both = mock(text, **{"schemas__shop": one, "schemas__shop.2": two})
     assert (both.problems, both.operations()) == ((), ["GET /one", "GET /two"])
+
+
+def test_a_client_that_downloads_the_document_gets_the_pulled_copy(project: Project) -> None:
+    url = "https://docs.shop.example.com/openapi.json"
+    project.file("mocks/schemas/shop.json", json.dumps(document(**{"/x": GET})))
+    project.file("mocks/shop.yaml", f"kind: http\nurl: {URL}\nspec: {url}?v=2\n")
+    ended = project.eve_mocks("run", "--", "curl", "-sS", f"{url}?v=2")
+    assert json.loads(ended.stdout) == document(**{"/x": GET})
+    assert (ended.returncode, project.report()["unused"]["mocks"]) == (0, ["shop"])
+    assert [(call["target"], call["outcome"]) for call in project.calls()] == [("shop.spec", "mocked")]
 
 
 def thousand() -> dict[str, Any]:

@@ -81,11 +81,15 @@ class Spec:
 
 
 class Specs(NamedTuple):
-    """``is_whole`` is whether all of the documents were there; ``problems`` tell of those that were not."""
+    """``is_whole`` is whether all of the documents were there; ``problems`` tell of those that were not.
+
+    ``copies`` are those that were pulled, by where they are from.
+    """
 
     described: list[Described]
     is_whole: bool
     problems: list[Problem]
+    copies: dict[str, Path]
 
 
 def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
@@ -94,12 +98,15 @@ def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
     mistakes = Collecting()
     found: dict[tuple[str, str], Described] = {}
     problems: list[Problem] = []
+    copies: dict[str, Path] = {}
     for number, part in enumerate(parts, 1):
         with mistakes, part.placing():
             path = _path_of(part, name, number)
             if path is None:
                 problems.append(Problem.of(_not_pulled(part, name)))
                 continue
+            if "://" in part.value:
+                copies[part.value] = path
             for described in _described(_read(path, part), claim):
                 method = described.operation.method
                 other = found.setdefault((method, re.sub(r"\{[^}]*\}", "{}", described.path)), described)
@@ -110,7 +117,7 @@ def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
                         fix="Take one of the documents out, or give each a mock of its own.",
                     )
     mistakes.tell()
-    return Specs(list(found.values()), not problems, problems)
+    return Specs(list(found.values()), not problems, problems, copies)
 
 
 def _path_of(part: Document, name: str, number: int) -> Path | None:

@@ -31,7 +31,7 @@ from eve_mocks.dispatch import Dispatcher
 from eve_mocks.errors import MockError
 from eve_mocks.exits import leave
 from eve_mocks.folder import Folder
-from eve_mocks.load import load, names
+from eve_mocks.load import declared, load, names
 from eve_mocks.ports import SERVER_FIRST
 from eve_mocks.proxy import stuck
 from eve_mocks.proxy.carrier import Carrier
@@ -164,7 +164,7 @@ async def serve(
     report["unused"] = {
         "stubs": labels((*stubs, *(mock.stubs for mock in loaded))),
         "scripts": [entry for mock in loaded for entry in mock.entries()],
-        "mocks": [mock.name for mock in loaded],
+        "mocks": declared(loaded),
     }
     report["problems"] += reloading.problems + listener.trust.problems
     control.send({"report": report})

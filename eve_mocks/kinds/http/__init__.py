@@ -18,6 +18,7 @@ from eve_mocks.stubs.rules import NO_RULES, Rules, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from eve_mocks.folder import Folder
     from eve_mocks.match import Claim
@@ -53,10 +54,11 @@ def _mock(
             _claim(document)
     is_described = False
     unread: list[Problem] = []
+    copies: Mapping[str, Path] = {}
     skipped: list[Problem] = []
     if "spec" in document:
         with mistakes:
-            described, is_described, unread = _read_spec(name, document)
+            described, is_described, unread, copies = _read_spec(name, document)
             skipped = list(_add_described(name, routes, described))
     if "routes" in document:
         with mistakes:
@@ -86,6 +88,7 @@ def _mock(
         problems=(*problems, *unread, *_doubts(document, claim, routes, unapplied=bool(problems))),
         validates=validates,
         skipped=tuple(skipped),
+        copies=copies,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from eve_mocks.errors import MockError
@@ -17,7 +18,8 @@ from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.playback import nearest_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from eve_mocks.errors import Problem
     from eve_mocks.match import Claim
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from eve_mocks.session import Session
     from eve_mocks.stubs.playback import NearMiss
     from eve_mocks.stubs.rules import Rule, Rules
+
+
+_NONE: Mapping[str, Path] = MappingProxyType({})
 
 
 class Operation(NamedTuple):
@@ -69,6 +74,7 @@ class Http:
         problems: tuple[Problem, ...],
         validates: bool = True,
         skipped: tuple[Problem, ...] = (),
+        copies: Mapping[str, Path] = _NONE,
     ) -> None:
         self.name = name
         self.url = url
@@ -80,6 +86,7 @@ class Http:
         self._claim = claim
         self.seed = seed
         self._validates = validates
+        self.copies = copies  # documents that were pulled, by where they are from
         self.skipped = skipped  # what no request could ask for, as a document has it
 
     def described(self) -> list[Described]:

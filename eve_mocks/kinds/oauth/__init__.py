@@ -60,7 +60,8 @@ def from_document(name: str, document: Document) -> OAuth:
 def of_origin(name: str, url: str, *, file: str, line: int | None) -> OAuth:
     """The server that a resource has where it names none: it signs everybody in, at the resource's own origin."""
     server = Server(url.rstrip("/"), Clients(None), Rules())
-    return OAuth(name=name, claim=parse_claim(url), url=url, file=file, line=line, server=server, paths={})
+    claim = parse_claim(url)
+    return OAuth(name=name, claim=claim, url=url, file=file, line=line, server=server, paths={}, is_beside=True)
 
 
 def _url(document: Document) -> None:

@@ -60,7 +60,9 @@ class OAuth:
         server: Server,
         paths: Mapping[str, str],
         problems: tuple[Problem, ...] = (),
+        is_beside: bool = False,
     ) -> None:
+        self.is_beside = is_beside  # of another mock, and in no file
         self.name = name
         self.url = url
         self.file = file

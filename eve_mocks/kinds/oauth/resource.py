@@ -23,6 +23,7 @@ class Resource:
     kind: ClassVar[str] = "oauth"
     seed: ClassVar[None] = None
     problems: ClassVar[tuple[()]] = ()
+    is_beside: ClassVar[bool] = True
 
     def __init__(self, name: str, resource: str, server: Server, *, file: str, line: int | None) -> None:
         parts = urlsplit(resource)

@@ -1,4 +1,8 @@
-"""Puts MCP mocks behind the authorization servers that they name, once all mocks are known (contract, section 5)."""
+"""What is mocked beside the mocks of a folder, once all of them are known.
+
+MCP mocks are put behind the authorization servers that they name (contract, section 5), and documents that were pulled
+are where their services have them (section 3).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eve_mocks.errors import MockError
+from eve_mocks.kinds.http.copy import Copy
+from eve_mocks.kinds.http.mock import Http
 from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.kinds.oauth import OAuth, of_origin
 from eve_mocks.kinds.oauth import guard as refuse_without_token
 from eve_mocks.kinds.oauth.resource import Resource
-from eve_mocks.match import did_you_mean
+from eve_mocks.match import did_you_mean, parse_claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +25,25 @@ if TYPE_CHECKING:
     from eve_mocks.model import Mock
 
 
-def guard(mocks: Sequence[Mock]) -> list[Mock]:
-    """Guard the MCP mocks that ask for it; what is to be mocked beside them is returned. Raises ``MockError``."""
+def made_for(mocks: Sequence[Mock]) -> list[Mock]:
+    """What is to be mocked beside these; those that ask for it are guarded. Raises ``MockError``."""
+    return [*_guarded(mocks), *_copies(mocks)]
+
+
+def _copies(mocks: Sequence[Mock]) -> list[Mock]:
+    """The pulled documents, unless somebody mocks just their URL."""
+    taken = {str(parse_claim(mock.url).url) for mock in mocks}
+    made: dict[str, Mock] = {}
+    for mock in mocks:
+        for number, (url, path) in enumerate(mock.copies.items() if isinstance(mock, Http) else (), 1):
+            plain = url.partition("?")[0].partition("#")[0]
+            if str(parse_claim(plain).url) not in taken:
+                name = f"{mock.name}.spec{'' if number == 1 else number}"
+                made.setdefault(plain, Copy(name, plain, path, file=mock.file, line=mock.line))
+    return list(made.values())
+
+
+def _guarded(mocks: Sequence[Mock]) -> list[Mock]:
     servers = [mock for mock in mocks if isinstance(mock, OAuth)]
     made: list[Mock] = []
     for mock in mocks:
@@ -44,7 +67,7 @@ def _server_of(mock: McpMock, servers: Sequence[OAuth], origin: str) -> OAuth | 
     wanted = mock.auth.server
     if wanted is None:
         here = [server for server in servers if server.url.rstrip("/") == origin.rstrip("/")]
-        declared = [server for server in servers if not server.name.endswith(".sign-in")]
+        declared = [server for server in servers if not server.is_beside]
         return next(iter([*here, *(declared if len(declared) == 1 else [])]), None)
     found = next((one for one in servers if wanted in (one.name, one.url, one.url.rstrip("/"))), None)
     if found is None:

@@ -1,0 +1,57 @@
+"""The pulled copy of a document, for a client that downloads it from where its service has it (contract, section 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from eve_mocks.model import Answer
+from eve_mocks.response import Response
+from eve_mocks.stubs.rules import NO_RULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eve_mocks.model import Request
+    from eve_mocks.session import Session
+    from eve_mocks.stubs.rules import Rule, Rules
+
+
+class Copy:
+    """Claims the URL of a document."""
+
+    kind: ClassVar[str] = "http"
+    seed: ClassVar[None] = None
+    problems: ClassVar[tuple[()]] = ()
+    is_beside: ClassVar[bool] = True
+
+    def __init__(self, name: str, url: str, path: Path, *, file: str, line: int | None) -> None:
+        self.name = name
+        self.url = url
+        self.file = file
+        self.line = line
+        self._path = path
+
+    @property
+    def stubs(self) -> Rules:
+        return NO_RULES
+
+    def operations(self) -> list[str]:
+        return ["GET /"]
+
+    def names(self) -> dict[str, str]:
+        return {}
+
+    def entries(self) -> list[str]:
+        return []
+
+    def check(self, rule: Rule) -> None:
+        """Accept any: there are none."""
+
+    def reads_body(self, request: Request) -> bool:  # noqa: ARG002 - it is the same for all
+        return False
+
+    async def answer(self, request: Request, session: Session) -> Answer:  # noqa: ARG002 - the same in every session
+        if request.method not in ("GET", "HEAD"):
+            return Answer(response=Response(405, headers={"allow": "GET, HEAD"}), operation=f"{request.method} /")
+        headers = {"content-type": "application/json"}
+        return Answer(response=Response(body=self._path.read_bytes(), headers=headers), operation="GET /")
