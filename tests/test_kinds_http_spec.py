@@ -214,7 +214,7 @@ def test_swagger_2(mock: Callable[..., Http]) -> None:
         ([{"url": "https://a.test/"}], "https://a.test/x", "/"),
         ([{"url": "https://b.test/v2"}, {"url": "https://A.test/v1/"}], "https://a.test/", "/v1/x"),
         ([{"url": "https://b.test/v2"}], "https://a.test/v9", "/x"),
-        ([{"url": "/v3"}], "https://a.test/", "/x"),
+        ([{"url": "/v3"}], "https://a.test/", "/v3/x"),
         (
             [{"url": "https://{host}/{v}", "variables": {"host": {"default": "a.test"}, "v": {"default": "v4"}}}],
             "https://a.test/",

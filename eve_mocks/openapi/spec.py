@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from eve_mocks.data_file import read_documents
 from eve_mocks.errors import Collecting, MockError, Problem
+from eve_mocks.openapi import servers
 from eve_mocks.openapi.dialect import Dialect
 from eve_mocks.openapi.node import Documents, Node, Unresolvable
 from eve_mocks.openapi.operation import Operation, version_of
@@ -54,30 +55,24 @@ class Spec:
         self.dialect = Dialect(self.version, root.documents)
         self.sampler = Sampler(lambda schema, value: not self.dialect.problems(schema, value, answers=True))
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self, problems: list[Problem]) -> Iterator[Operation]:
+        """Each operation; a path that is a reference which leads nowhere is a problem."""
         paths = self.root.value.get("paths", {})
         for path in paths if isinstance(paths, dict) else ():
-            item = self.root.child("paths").child(path).follow()
-            for method in _METHODS:
-                if isinstance(item.value, dict) and isinstance(item.value.get(method), dict):
-                    yield Operation(method.upper(), str(path), item, self.root)
-
-    def bases(self) -> list[tuple[str, str]]:
-        """Origin and path of the servers; an origin may be empty."""
-        if self.version == "2.0":
-            host, base = self.root.value.get("host", ""), self.root.value.get("basePath", "")
-            return [(f"https://{host}" if host else "", str(base).rstrip("/"))]
-        servers = self.root.value.get("servers")
-        found = []
-        for server in servers if isinstance(servers, list) else ():
-            url = server.get("url") if isinstance(server, dict) else None
-            if isinstance(url, str):
-                for name, variable in (server.get("variables") or {}).items():
-                    url = url.replace(f"{{{name}}}", str(variable.get("default", "")))
-                parts = urlsplit(url)
-                origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-                found.append((origin, parts.path.rstrip("/")))
-        return found or [("", "")]
+            try:
+                item = self.root.child("paths").child(path).follow()
+                for method in _METHODS:
+                    if isinstance(item.value, dict) and isinstance(item.value.get(method), dict):
+                        yield Operation(method.upper(), str(path), item, self.root)
+            except Unresolvable as error:
+                told = MockError(
+                    f"{path}: {error}",
+                    why="the document is read as it is, and nothing is downloaded: what is under it is not answered",
+                    fix="Correct the document, or put what it names into the mocks folder.",
+                    file=self.document.file,
+                    line=self.document.line_of("paths", path),
+                )
+                problems.append(Problem.of(told))
 
 
 class Specs(NamedTuple):
@@ -99,15 +94,20 @@ def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
     found: dict[tuple[str, str], Described] = {}
     problems: list[Problem] = []
     copies: dict[str, Path] = {}
+    is_whole = True
     for number, part in enumerate(parts, 1):
         with mistakes, part.placing():
             path = _path_of(part, name, number)
             if path is None:
                 problems.append(Problem.of(_not_pulled(part, name)))
+                is_whole = False
                 continue
             if "://" in part.value:
                 copies[part.value] = path
-            for described in _described(_read(path, part), claim):
+            spec_of_part = _read(path, part)
+            if not (of_part := _described(spec_of_part, claim, problems)):
+                problems.append(Problem.of(_nothing(spec_of_part)))
+            for described in of_part:
                 method = described.operation.method
                 other = found.setdefault((method, re.sub(r"\{[^}]*\}", "{}", described.path)), described)
                 if other is not described:
@@ -117,7 +117,7 @@ def read_specs(spec: Document, name: str, claim: Claim) -> Specs:
                         fix="Take one of the documents out, or give each a mock of its own.",
                     )
     mistakes.tell()
-    return Specs(list(found.values()), not problems, problems, copies)
+    return Specs(list(found.values()), is_whole, problems, copies)
 
 
 def _path_of(part: Document, name: str, number: int) -> Path | None:
@@ -138,6 +138,16 @@ def _not_pulled(part: Document, name: str) -> MockError:
         why="a document at a URL is read from schemas/ of the mocks folder, so that a run needs no network; "
         "until then routes and stubs alone answer",
         fix=f"eve-mocks pull {name}",
+    )
+
+
+def _nothing(spec: Spec) -> MockError:
+    return MockError(
+        "the document describes no operation",
+        why="it has no paths below the url, and a document without any answers nothing",
+        fix="Name another document, or take spec out.",
+        file=spec.document.file,
+        line=spec.document.line_of("paths"),
     )
 
 
@@ -197,14 +207,14 @@ def _fetch(uri: str, path: Path, folder: Folder) -> Any:
     return found[0].value if found else None
 
 
-def _described(spec: Spec, claim: Claim) -> Iterator[Described]:
-    """Paths are relative to the mock's url, as the document's are to its server. Of a server at the same origin that
-    is below the url, or above it, the difference counts.
+def _described(spec: Spec, claim: Claim, problems: list[Problem]) -> list[Described]:
+    """Paths are relative to the mock's url, as the document's are to its server. Of a server at the same host that is
+    below the url, or above it, the difference counts.
     """
     prefix = claim.prefix.rstrip("/")
-    bases = [base for origin, base in spec.bases() if origin.lower() == claim.url.origin]
-    base = next((one for one in bases if one == prefix), bases[0] if bases else prefix)
-    for operation in spec.operations():
-        path = base + operation.path
-        if path == prefix or path.startswith(f"{prefix}/"):
-            yield Described(operation, path.removeprefix(prefix) or "/", spec)
+    operations = list(spec.operations(problems))
+    for base in servers.nearest(servers.bases(spec.root.value, claim), prefix):
+        paths = [(operation, servers.below(operation.path, base, prefix)) for operation in operations]
+        if found := [Described(operation, path, spec) for operation, path in paths if path is not None]:
+            return found
+    return []

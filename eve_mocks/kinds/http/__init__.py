@@ -8,7 +8,7 @@ from eve_mocks.declared import Declared
 from eve_mocks.document import Document
 from eve_mocks.errors import Collecting, MockError, Problem
 from eve_mocks.handler import Handler
-from eve_mocks.kinds.http.mock import Http, Operation, names_of
+from eve_mocks.kinds.http.mock import Http, Operation, names_of, sharing
 from eve_mocks.match import nearest, parse_claim
 from eve_mocks.outcome import read_outcome
 from eve_mocks.paths import PathTemplate
@@ -105,7 +105,18 @@ def _read_spec(name: str, document: Document) -> Specs:
 
 
 def _add_described(name: str, table: Routes, described: Sequence[Described]) -> Iterator[Problem]:
-    """Add what documents describe; a path that no request could fit is a problem."""
+    """Add what documents describe; a path that no request could fit is a problem, and a name that several have."""
+    for id_, named in sharing(described).items():
+        first, second, *_ = (f"{one.operation.method} {one.path}" for one in named)
+        yield Problem.of(
+            MockError(
+                f"two operations are named {id_}: {first} and {second}",
+                why="a stub or a pin that names it could mean either",
+                fix=f"Name them in stubs and pins as {first} and {second}.",
+                file=named[1].file,
+                line=named[1].line,
+            )
+        )
     for one in described:
         try:
             template = PathTemplate(one.path)
@@ -186,11 +197,19 @@ def _add_handler(name: str, table: Routes, handled: _Handled, folder: Folder, *,
 def _read_stubs(name: str, table: Routes, stubs: Document, *, is_described: bool) -> Rules:
     def resolve(tool: str) -> Target:
         """An operation of the document or the routes, else one that the stub itself describes: nothing lists them."""
-        method, _, path = tool.removeprefix(f"{name}__").removeprefix(f"{name}:").partition(" ")
+        local = tool.removeprefix(f"{name}__").removeprefix(f"{name}:")
+        method, _, path = local.partition(" ")
         if not is_described and method in METHODS and path.startswith("/"):
             template = PathTemplate(path)
             if not table.holds(method, template):
                 table.add(method, template, Operation.of(name, method, template))
+        if named := sharing(one.described for one in table.values() if one.described).get(local):
+            several = [f"{one.operation.method} {one.path}" for one in named]
+            raise MockError(
+                f"{tool!r} names {len(several)} operations: {', '.join(several)}",
+                why="the document gives them one operationId, and a rule is for one operation",
+                fix=f"Write {' or '.join(several)}.",
+            )
         return find(tool, {name: names_of(table)})
 
     return read_rules(stubs, name, resolve)

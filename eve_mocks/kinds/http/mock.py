@@ -18,7 +18,7 @@ from eve_mocks.stubs.names import Target
 from eve_mocks.stubs.playback import nearest_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from eve_mocks.errors import Problem
@@ -47,12 +47,23 @@ class Operation(NamedTuple):
 
 
 def names_of(table: RouteTable[Operation]) -> dict[str, str]:
-    """The operations by what they are called: as they are, and by the ``operationId`` of a document."""
+    """The operations by what they are called: as they are, and by the ``operationId`` of a document that one has."""
     found = {operation: operation for operation in table.operations()}
-    for operation in table.values():
-        if operation.described is not None and (id_ := operation.described.operation.id):
+    operations = list(table.values())
+    shared = sharing(one.described for one in operations if one.described is not None)
+    for operation in operations:
+        if operation.described is not None and (id_ := operation.described.operation.id) and id_ not in shared:
             found.setdefault(id_, operation.target.operation)
     return found
+
+
+def sharing(described: Iterable[Described]) -> dict[str, list[Described]]:
+    """The operations that share an ``operationId``, which no document may have twice, by it."""
+    found: dict[str, list[Described]] = {}
+    for one in described:
+        if id_ := one.operation.id:
+            found.setdefault(id_, []).append(one)
+    return {id_: named for id_, named in found.items() if len(named) > 1}
 
 
 class Http:
