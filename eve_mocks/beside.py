@@ -6,6 +6,7 @@ are where their services have them (section 3).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from eve_mocks.kinds.mcp.mock import McpMock
 from eve_mocks.kinds.oauth import OAuth, of_origin
 from eve_mocks.kinds.oauth import guard as refuse_without_token
 from eve_mocks.kinds.oauth.resource import Resource
-from eve_mocks.match import did_you_mean, parse_claim
+from eve_mocks.match import BadURL, did_you_mean, parse_claim, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +32,20 @@ def made_for(mocks: Sequence[Mock]) -> list[Mock]:
 
 
 def _copies(mocks: Sequence[Mock]) -> list[Mock]:
-    """The pulled documents, unless somebody mocks just their URL."""
+    """The pulled documents, unless somebody mocks just their URL. Those of this machine are there for all who ask."""
     taken = {str(parse_claim(mock.url).url) for mock in mocks}
-    made: dict[str, Mock] = {}
+    made: dict[str, Copy] = {}
     for mock in mocks:
-        for number, (url, path) in enumerate(mock.copies.items() if isinstance(mock, Http) else (), 1):
-            plain = url.partition("?")[0].partition("#")[0]
-            if str(parse_claim(plain).url) not in taken:
+        for number, (given, path) in enumerate(mock.copies.items() if isinstance(mock, Http) else (), 1):
+            try:
+                url = parse_url(given)
+                plain = str(parse_claim(str(dataclasses.replace(url, query=""))).url)
+            except (BadURL, MockError):
+                continue
+            if plain not in taken:
                 name = f"{mock.name}.spec{'' if number == 1 else number}"
-                made.setdefault(plain, Copy(name, plain, path, file=mock.file, line=mock.line))
+                copy = made.setdefault(plain, Copy(name, plain, file=mock.file, line=mock.line))
+                copy.paths.setdefault(url.query, path)
     return list(made.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from eve_mocks.match import parse_claim
 from eve_mocks.model import Answer
 from eve_mocks.response import Response
 from eve_mocks.stubs.rules import NO_RULES
@@ -17,19 +18,20 @@ if TYPE_CHECKING:
 
 
 class Copy:
-    """Claims the URL of a document."""
+    """Claims the URL of a document, or of several whose URLs differ by their queries alone: ``paths`` are by those."""
 
     kind: ClassVar[str] = "http"
     seed: ClassVar[None] = None
     problems: ClassVar[tuple[()]] = ()
     is_beside: ClassVar[bool] = True
 
-    def __init__(self, name: str, url: str, path: Path, *, file: str, line: int | None) -> None:
+    def __init__(self, name: str, url: str, *, file: str, line: int | None) -> None:
         self.name = name
         self.url = url
         self.file = file
         self.line = line
-        self._path = path
+        self.paths: dict[str, Path] = {}
+        self._claim = parse_claim(url)
 
     @property
     def stubs(self) -> Rules:
@@ -51,7 +53,13 @@ class Copy:
         return False
 
     async def answer(self, request: Request, session: Session) -> Answer:  # noqa: ARG002 - the same in every session
+        operation = f"{request.method} {self._claim.relative(request.path)}"
+        if request.path.rstrip("/") != self._claim.prefix:  # below it, where no document is
+            return Answer(
+                response=Response(404, json={"error": {"message": "only the document is here"}}), operation=operation
+            )
         if request.method not in ("GET", "HEAD"):
-            return Answer(response=Response(405, headers={"allow": "GET, HEAD"}), operation=f"{request.method} /")
-        headers = {"content-type": "application/json"}
-        return Answer(response=Response(body=self._path.read_bytes(), headers=headers), operation="GET /")
+            return Answer(response=Response(405, headers={"allow": "GET, HEAD"}), operation=operation)
+        path = self.paths.get(request.target.query) or next(iter(self.paths.values()))
+        response = Response(body=path.read_bytes(), headers={"content-type": "application/json"})
+        return Answer(response=response, operation=operation)
