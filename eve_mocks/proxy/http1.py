@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+import socket
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import h11
@@ -142,6 +143,8 @@ class Http1(asyncio.Protocol):
                 self._pending += data
             if self._task is None:
                 self._read_requests()
+                if self._incoming is not None and not self.transport.is_closing():
+                    _acknowledge(self.transport)
             elif len(self._pending) > _PIPELINE_LIMIT:
                 self.transport.pause_reading()
         except Exception as error:
@@ -468,3 +471,11 @@ class Http1(asyncio.Protocol):
 
 def _forget(call: Call) -> None:
     """Stand in for the log where there is nothing to tell."""
+
+
+def _acknowledge(transport: asyncio.Transport) -> None:
+    """Acknowledge what has arrived at once: urllib3 sends a body after its head, with Nagle's algorithm where it has
+    a proxy, so that the body would wait for a delayed acknowledgement (RFC 1122, section 4.2.3.2; tcp(7)).
+    """
+    if hasattr(socket, "TCP_QUICKACK"):
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
