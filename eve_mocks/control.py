@@ -19,6 +19,7 @@ from eve_mocks.match import did_you_mean
 from eve_mocks.model import BadRequest
 from eve_mocks.response import Response
 from eve_mocks.session import BadSession, SessionExists
+from eve_mocks.stubs.names import find_all
 from eve_mocks.stubs.rules import NO_RULES, read_for, read_pin
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class ControlApi:
             "pins": {"PUT": self._pin},
             "state": {"GET": self._state, "PUT": self._set_state},
             "calls": {"GET": self._calls},
+            "operations": {"GET": self._operations},
             "stubs": {"GET": self._verification},
         }
 
@@ -111,7 +113,7 @@ class ControlApi:
             raise _nothing_here(request)
         _, _, id_, what, *rest = parts
         handlers = self._of_a_session.get(what)
-        if handlers is None or len(rest) != (what == "state"):
+        if handlers is None or len(rest) != (what in ("state", "operations")):
             raise _nothing_here(request)
         _check_method(request, list(handlers))
         session = self._dispatcher.sessions.find(id_)
@@ -175,6 +177,11 @@ class ControlApi:
     async def _calls(self, asked: Asked) -> Json:
         models = {mock.name: mock for mock in self._mocks if mock.kind == "model"}
         return [_told(line, models.get(line["target"])) for line in self._log.of(asked.session.id)]
+
+    async def _operations(self, asked: Asked) -> Json:
+        kinds = {mock.name: mock.kind for mock in self._mocks}
+        found = find_all(asked.rest[0], {mock.name: mock.names() for mock in self._mocks})
+        return [{"mock": mock, "operation": operation, "kind": kinds[mock]} for mock, operation in found]
 
     async def _verification(self, asked: Asked) -> Json:
         return asked.session.stubs.verification()

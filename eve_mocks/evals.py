@@ -142,6 +142,8 @@ class Session:
         named = [action for action in actions if action.is_named(name)]
         missed = {action: list(differences(action, input, status)) for action in named}
         fitting = [action for action in named if not missed[action]]
+        if count == 0 and not named:
+            self._check_tool(name)
         if len(fitting) == count or (count is None and fitting):
             return
         wanted = f"{name}{'' if input is _MISSING else f' {shown(input)}'}{'' if status is None else f' ({status})'}"
@@ -156,12 +158,13 @@ class Session:
         raise AssertionError("\n".join([*lines, *_listing(actions)]))
 
     def not_called_tool(self, name: str) -> None:
-        """Assert that an operation was not called."""
+        """Assert that an operation was not called. Raises ``MockError`` for a name that no mock has."""
         __tracebackhide__ = True  # pytest shows the caller
         actions = self.actions()
         found = [action for action in actions if action.is_named(name)]
         if found:
             raise AssertionError("\n".join([f"{name} was called {_times(len(found))}", *_listing(actions)]))
+        self._check_tool(name)
 
     def tool_order(self, names: Sequence[str]) -> None:
         """Assert that operations were called in this order; others may be between them."""
@@ -187,6 +190,17 @@ class Session:
             raise AssertionError(f"a stub failed: {told['error']}")
         if told["unusedRuleIds"]:
             warnings.warn(f"no call used {', '.join(told['unusedRuleIds'])}", UnusedStub, skip_file_prefixes=_OURS)
+
+    def _check_tool(self, name: str) -> None:
+        """That a call could have the name: an assertion on a misspelt one would always hold."""
+        __tracebackhide__ = True  # pytest shows the caller
+        found = self._ask("GET", f"/operations/{quote(name, safe='')}")
+        if all(target["kind"] == "model" for target in found):
+            raise MockError(
+                f"{name} is what a model is asked, not an operation that it calls",
+                why="requests to models are no actions, so this assertion would always hold",
+                fix=f"Assert on session.requests({name!r}).",
+            )
 
     def _ask(self, method: str, path: str, body: Json = _MISSING) -> Any:
         return _ask(method, self._path + path, body)

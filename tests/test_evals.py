@@ -673,3 +673,34 @@ def test_what_a_model_was_asked_and_what_it_says_in_one_session(app: Project) ->
     """
     ended = app.eve_mocks("run", "--", sys.executable, str(app.file("eval.py", code)))
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("check", ["s.not_called_tool({!r})", "s.called_tool({!r}, count=0)"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("POST /serch", "names no operation of any mock"),
+        ("get /items/1", "names no operation of any mock"),
+        ("gpt-x", "Assert on session.requests('gpt-x')."),
+    ],
+    ids=["misspelt", "no operation", "a script of a model"],
+)
+def test_a_name_that_no_call_can_have_fails_what_would_always_hold(
+    app: Project, check: str, name: str, message: str
+) -> None:
+    app.file("mocks/openai.yaml", "{kind: model, provider: openai, scripts: {gpt-x: [hello]}}")
+    said = ok(
+        app,
+        f"""
+        from eve_mocks.errors import MockError
+        from eve_mocks.evals import session
+
+        with session() as s:
+            s.not_called_tool("POST /search")
+            try:
+                {check.format(name)}
+            except MockError as error:
+                print(error)
+        """,
+    )
+    assert message in said

@@ -98,8 +98,30 @@ def test_what_a_function_may_answer(node: Callable[..., list[object]]) -> None:
     ) == [{"results": ["route"]}, "short and stout", ["kept"]]
 
 
-@pytest.mark.parametrize("body", ["throw new RangeError('out of it')", "return undefined"])
-def test_a_function_that_breaks_is_told(app: Project, needs: Callable[..., str], body: str) -> None:
+def test_what_a_function_calls_belongs_to_the_session_that_pinned_it(node: Callable[..., list[object]]) -> None:
+    assert node(
+        """
+        const one = (name) => session({}, async (s) => {
+          await mock(s, 'POST /search', async () => (await post('https://notes.test/notes', name)).json());
+          return [await search('x'), (await getState(s, 'notes')).notes];
+        });
+        show(await one('a'));
+        show(await one('b'));
+        """
+    ) == [[[name], [name]] for name in "ab"]
+
+
+BREAKS = {
+    "throw new RangeError('out of it')": "RangeError: out of it",
+    "return undefined": "return null, or pass",
+    "return outcome({ response: 10n })": "BigInt",
+    "return outcome({ response: 1 }, { response: 2 })": "it returned 2 outcomes",
+    "throw Object.create(null)": "it threw what cannot be told as text",
+}
+
+
+@pytest.mark.parametrize(("body", "why"), BREAKS.items(), ids=BREAKS)
+def test_a_function_that_breaks_is_told(app: Project, needs: Callable[..., str], body: str, why: str) -> None:
     app.file(
         "agent.mjs",
         f"{PRELUDE}await told(() => session({{}}, async (s) => {{ await mock(s, 'POST /search', () => {{ {body} }}); "
@@ -109,8 +131,8 @@ def test_a_function_that_breaks_is_told(app: Project, needs: Callable[..., str],
     assert ended.returncode == 1
     status, failed = ended.stdout.splitlines()
     assert (status, failed[:15]) == ("500", "a stub failed: ")
-    assert ("RangeError: out of it" in failed) or ("return null, or pass" in failed)
-    assert ("RangeError: out of it" in ended.stderr) or ("return null, or pass" in ended.stderr)
+    assert why in failed
+    assert why in ended.stderr
 
 
 def test_what_is_refused_is_told_with_why_and_fix(node: Callable[..., list[object]]) -> None:

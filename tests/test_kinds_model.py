@@ -230,6 +230,9 @@ FAILED, LIMITED, REFUSED = (529, None), (429, "rate_limit_exceeded"), (401, None
         ),
         (["one", "two"], [retry(0), retry(1), retry(0)], ["one", "one", "two"]),
         (["one", OVERLOADED], [retry(0), retry(0), retry(1)], ["one", FAILED, FAILED]),
+        ([OVERLOADED, "two"], [retry(0), retry(0), retry(1), retry(2)], [FAILED, "two", FAILED, FAILED]),
+        ([OVERLOADED, "two"], [retry(1), retry(2)], [FAILED, FAILED]),
+        (["one", "two"], [{"x-stainless-retry-count": "²"}, retry(0)], ["one", "two"]),
         ([OVERLOADED, "two"], [{}, {}, {}], [FAILED, FAILED, FAILED]),
         ([TWICE, "two", "three"], [{}, {}, {}, {}], [LIMITED, LIMITED, "two", "three"]),
         ([DENIED, "two"], [{}, {}], [REFUSED, "two"]),
@@ -237,6 +240,7 @@ FAILED, LIMITED, REFUSED = (529, None), (429, "rate_limit_exceeded"), (401, None
     ],
     ids=[
         *("a counter", "attempts", "attempts, then another failure", "an answer that was not heard", "a stale answer"),
+        *("the same twice at once", "an attempt that was lost on its way", "a counter that is none"),
         *("no counter", "attempts without a counter", "what nobody retries", "a question that is asked again"),
     ],
 )
@@ -418,3 +422,25 @@ def test_a_forced_tool_is_wrapped_as_its_schema_asks() -> None:
     allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": offering("b")}}
     answer = ask(mocked({"m": [{"x": 1}]}), chat(tools=offering("a", "b"), tool_choice=allowed), Session("s"))
     assert said(answer) == [("b", {"x": 1})]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "status"),
+    [
+        ("responses", {"reasoning": "high"}, 400),
+        ("responses", {"text": "high"}, 400),
+        ("responses", {"text": {"format": {"name": {}}}}, 200),
+        ("chat/completions", {"response_format": {"json_schema": {"name": ["x"]}}}, 200),
+    ],
+    ids=["reasoning", "text", "name of a format", "name of a schema"],
+)
+def test_a_member_of_another_type_than_its_own_takes_no_entry_and_breaks_nothing(
+    path: str, given: dict[str, Any], status: int
+) -> None:
+    body = {"model": "m", "input": "x", "messages": [{"role": "user", "content": "x"}], **given}
+    target = parse_url(f"https://api.openai.com/v1/{path}")
+    request = Request(method="POST", target=target, headers=Headers(), body=json.dumps(body).encode())
+    mock, session = mocked({"m": ["one", "two"]}), Session("s")
+    answer = ask(mock, request, session)
+    assert (answer.response.status, answer.error) == (status, None)
+    assert said(ask(mock, chat("next"), session)) == ("two" if status == 200 else "one")

@@ -30,7 +30,7 @@ class Target(NamedTuple):
 
 def find(name: str, names: Names) -> Target:
     """The operation of a name. Raises ``MockError`` for one that is unknown, or that several mocks share."""
-    found = dict.fromkeys(_targets(name, names))
+    found = find_all(name, names)
     if len(found) > 1:
         candidates = [f"{target.mock}:{name}" for target in found]
         raise MockError(
@@ -38,9 +38,15 @@ def find(name: str, names: Names) -> Target:
             why="a rule is for one operation of one mock",
             fix=f"Write {' or '.join(candidates)}.",
         )
+    return found[0]
+
+
+def find_all(name: str, names: Names) -> list[Target]:
+    """The operations of a name, which several mocks may share. Raises ``MockError`` for one that is unknown."""
+    found = list(dict.fromkeys(_targets(name, names)))
     if not found:
         raise _unknown(name, names)
-    return next(iter(found))
+    return found
 
 
 def _targets(name: str, names: Names) -> Iterator[Target]:

@@ -26,7 +26,7 @@ _KEPT = 256
 
 @dataclasses.dataclass(slots=True)
 class Taken:
-    """A call that has its entry, and how often it was answered."""
+    """A call that has its entry, how often it was answered with it, and the count that its next attempt sends."""
 
     turn: Turn
     key: str
@@ -34,6 +34,7 @@ class Taken:
     label: str
     unoffered: str | None = None
     served: int = 1
+    expected: int = 1
     passes: bool = False  # the real model is asked
 
     @property
@@ -50,6 +51,11 @@ class Taken:
             return True
         return failure is not None and (failure.status in (408, 409, 429) or failure.status >= 500)
 
+    def again(self) -> None:
+        """It is answered with the same entry once more."""
+        self.served += 1
+        self.expected += 1
+
 
 class Attempts:
     """The calls of one session to one mock that may be asked again."""
@@ -62,11 +68,12 @@ class Attempts:
     def before(self, request: Request) -> Taken | None:
         """The call that a request repeats; None for a new one."""
         calls = self._calls.get(_identity(request), [])
-        counted = request.headers.get(_COUNT, "")
-        if counted.isdigit():
-            count = int(counted)
-            # From the last on: an earlier one that was asked the same may have ended long ago.
-            return next((call for call in reversed(calls) if call.served == count), None) if count else None
+        count = _count(request)
+        if count is not None:
+            # From the last on: an earlier one that was asked the same may have ended long ago. Those that failed come
+            # first: one beside them, asked the same at the same time, was answered well and is not asked again.
+            repeated = [call for call in reversed(calls) if call.expected == count] if count else []
+            return next((call for call in repeated if call.is_worth_a_retry), next(iter(repeated), None))
         return next((call for call in calls if call.is_worth_a_retry), None)
 
     def keep(self, request: Request, taken: Taken, *, instead_of: Taken | None = None) -> None:
@@ -74,14 +81,21 @@ class Attempts:
         identity = _identity(request)
         calls = self._calls.setdefault(identity, [])
         if instead_of is not None:
-            taken.served = instead_of.served + 1
             calls.remove(instead_of)
-        if taken.is_worth_a_retry or _COUNT in request.headers:
+        count = _count(request)
+        taken.expected = (count or 0) + 1
+        if taken.is_worth_a_retry or count is not None:
             calls.append(taken)
         del calls[:-_KEPT]
         self._calls.move_to_end(identity)
         while len(self._calls) > _KEPT:
             self._calls.popitem(last=False)
+
+
+def _count(request: Request) -> int | None:
+    """Which attempt the client says this is, from 0 on; None where it does not count."""
+    counted = request.headers.get(_COUNT, "")
+    return int(counted[:9]) if counted.isascii() and counted.isdigit() else None
 
 
 def _identity(request: Request) -> bytes:

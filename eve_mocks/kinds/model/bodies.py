@@ -47,6 +47,20 @@ def dig(value: Json, *keys: str) -> Json:
     return value
 
 
+def text_at(value: Json, *keys: str) -> str | None:
+    """As ``dig``, where what is there is text."""
+    found = dig(value, *keys)
+    return found if isinstance(found, str) else None
+
+
+def object_at(body: dict[str, Json], key: str) -> dict[str, Json]:
+    """An object that may be left out. Raises ``BadRequest`` for what is none."""
+    value = body.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise BadRequest(f"{key} is not an object")
+    return value or {}
+
+
 def objects(value: Json) -> list[dict[str, Json]]:
     """The objects of a list; none where it is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

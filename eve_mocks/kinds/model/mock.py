@@ -170,7 +170,7 @@ class Model:
         progress = session.progress(self.name, Progress)
         before = progress.attempts.before(request)
         if before is not None and not before.is_over:
-            before.served += 1
+            before.again()
             return self._answer(api, asked, before)
         key = queue_of(asked, self._requests, self._scripts)
         if key is None and (turn := api.unscripted(asked)) is not None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eve_mocks.kinds.model.bodies import body_of, dig, header_names, metadata_names, model_of, objects, only, texts
+from eve_mocks.kinds.model.bodies import (
+    body_of,
+    dig,
+    header_names,
+    metadata_names,
+    model_of,
+    objects,
+    only,
+    text_at,
+    texts,
+)
 from eve_mocks.kinds.model.turn import (
     CREATED,
     Asked,
@@ -58,7 +68,7 @@ class _Chat:
             body=body,
             model=model_of(body, params),
             names=(*header_names(request), *metadata_names(body)),
-            schema_name=dig(body, "response_format", "json_schema", "name"),
+            schema_name=text_at(body, "response_format", "json_schema", "name"),
             schema=schema,
             tools=tools,
             forced=forced,

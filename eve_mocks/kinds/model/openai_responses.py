@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eve_mocks.kinds.model.bodies import body_of, dig, header_names, metadata_names, model_of, objects, only, texts
+from eve_mocks.kinds.model.bodies import (
+    body_of,
+    dig,
+    header_names,
+    metadata_names,
+    model_of,
+    object_at,
+    objects,
+    only,
+    text_at,
+    texts,
+)
 from eve_mocks.kinds.model.openai_chat import failed
 from eve_mocks.kinds.model.turn import CREATED, Asked, Chunk, Failure, Message, Turn, Usage, halves, pieces, text_of
 
@@ -51,6 +62,8 @@ class _Responses:
         offered = objects(body.get("tools"))
         tools = texts([tool.get("name") for tool in offered])
         forced = _forced(body.get("tool_choice"), tools)
+        for key in ("reasoning", "text"):
+            object_at(body, key)
         schema = dig(body, "text", "format", "schema")
         if schema is None and forced is not None:
             schema = next((tool.get("parameters") for tool in offered if tool.get("name") == forced), None)
@@ -58,7 +71,7 @@ class _Responses:
             body=body,
             model=model_of(body, params),
             names=(*header_names(request), *metadata_names(body)),
-            schema_name=dig(body, "text", "format", "name"),
+            schema_name=text_at(body, "text", "format", "name"),
             schema=schema,
             tools=tools,
             forced=forced,

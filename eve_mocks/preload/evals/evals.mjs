@@ -2,7 +2,7 @@
 //
 // eve gives an eval no id before a session of it has begun. So what is meant for a `t` waits, and its `session` and
 // `send` are wrapped, and so are the sessions that they give: all that waits is in place before the next thing is sent.
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 
@@ -152,15 +152,16 @@ async function pinned(answer) {
 async function urlOf(answer) {
   serving ??= serve();
   const path = `/${randomBytes(18).toString('base64url')}`;
-  functions.set(path, answer);
+  // What the function itself calls belongs to whoever pinned it, not to whoever pinned the first.
+  functions.set(path, AsyncResource.bind(answer));
   return `http://127.0.0.1:${await serving}${path}`;
 }
 
 function serve() {
   const server = http.createServer(async (request, response) => {
     const answer = functions.get(request.url);
-    const [status, told] = answer ? await tell(answer, await read(request)) : [404, null];
-    response.writeHead(status).end(status === 204 ? undefined : JSON.stringify(told));
+    const [status, told] = answer ? await tell(answer, await read(request)) : [404];
+    response.writeHead(status).end(status === 204 ? undefined : told);
   });
   server.unref();
   server.on('connection', (socket) => socket.unref());
@@ -174,17 +175,28 @@ async function tell(answer, message) {
   try {
     const result = await answer(JSON.parse(message).input);
     if (result === pass) {
-      return [204, null];
+      return [204];
     }
     if (result instanceof Outcomes) {
-      return [200, result.entries[0]];
+      if (result.entries.length !== 1) {
+        throw new TypeError(`it returned ${result.entries.length} outcomes: a function answers one call, with one`);
+      }
+      return [200, JSON.stringify(result.entries[0])];
     }
     if (JSON.stringify(result) === undefined) {
       throw new TypeError(`it returned ${String(result)}, which is no JSON: return null, or pass`);
     }
-    return [200, { response: result }];
+    return [200, JSON.stringify({ response: result })];
   } catch (error) {
-    return [500, String(error?.stack ?? error).split('\n').slice(0, 2).map((line) => line.trim()).join(' ')];
+    return [500, JSON.stringify(described(error))];
+  }
+}
+
+function described(error) {
+  try {
+    return String(error?.stack ?? error).split('\n').slice(0, 2).map((line) => line.trim()).join(' ');
+  } catch {
+    return 'it threw what cannot be told as text';
   }
 }
 
