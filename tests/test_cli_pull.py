@@ -356,7 +356,7 @@ def test_add_from_a_document(
     assert "(2 operations)" in added.stderr
     assert written in (project.root / added.stdout.strip()).read_text()
     assert (project.root / "mocks/schemas/pay.json").exists() == (where != "inside")
-    (pay,) = load.load(project.root / "mocks").mocks
+    (pay,) = (mock for mock in load.load(project.root / "mocks").mocks if mock.name == "pay")
     asked = Request(method="GET", target=parse_url("https://api.pay.test/v1/charges"), headers=Headers())
     assert asyncio.run(pay.answer(asked, Session("test"))).response.status == 200
 
