@@ -671,6 +671,12 @@ class TestSeam:
                 assert "path" in self.ask(client, "b", headers={"x-stainless-retry-count": count})
             assert self.ask(client, "c")["choices"][0]["message"]["content"] == "two"
 
+    def test_the_same_question_later_does_not(self, seam):
+        with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:
+            answers = [self.ask(client, "the same") for _ in range(3)]
+        assert ["path" in answer for answer in answers] == [False, True, False]
+        assert answers[2]["choices"][0]["message"]["content"] == "two"
+
     @pytest.mark.parametrize("forged", ["x {}", "{}", "no", ""], ids=repr)
     def test_nobody_else_can_ask_for_it(self, seam, forged):
         with httpx.Client(proxy=seam.url, verify=seam.context(), timeout=10) as client:

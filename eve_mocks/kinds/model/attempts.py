@@ -45,10 +45,11 @@ class Taken:
 
     @property
     def is_worth_a_retry(self) -> bool:
-        """Whether a client without a counter asks again: what the AI SDK retries, and the others less."""
+        """Whether a client without a counter asks again: what the AI SDK retries, and the others less.
+
+        Never for what the real model was asked: the seam is one request, and what came of it is not known here.
+        """
         failure = self.turn.failure
-        if self.passes:  # what came of it is not known here
-            return True
         return failure is not None and (failure.status in (408, 409, 429) or failure.status >= 500)
 
     def again(self) -> None:
