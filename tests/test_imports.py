@@ -47,7 +47,7 @@ LAYERS = [
     {"router", "session", "advice", "signin", "python_file", "made_up"},
     {"__init__"},  # the names that mock files import
     {"kinds"},
-    {"openapi"},
+    {"openapi", "companion"},
     {"outcome", "http_input", "snapshot", "stubs"},
     {"declared", "document", "data_file", "handler", "schema", "routes", "yaml_text", "json_text"},
     {"likeness", "ecmascript"},

@@ -4,53 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from eve_mocks.companion import Companion
 from eve_mocks.match import parse_claim
 from eve_mocks.model import Answer
 from eve_mocks.response import Response
-from eve_mocks.stubs.rules import NO_RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from eve_mocks.model import Request
     from eve_mocks.session import Session
-    from eve_mocks.stubs.rules import Rule, Rules
 
 
-class Copy:
+class Copy(Companion):
     """Claims the URL of a document, or of several whose URLs differ by their queries alone: ``paths`` are by those."""
 
     kind: ClassVar[str] = "http"
-    seed: ClassVar[None] = None
-    problems: ClassVar[tuple[()]] = ()
-    is_beside: ClassVar[bool] = True
 
     def __init__(self, name: str, url: str, *, file: str, line: int | None) -> None:
-        self.name = name
-        self.url = url
-        self.file = file
-        self.line = line
+        super().__init__(name, url, file=file, line=line)
         self.paths: dict[str, Path] = {}
         self._claim = parse_claim(url)
 
-    @property
-    def stubs(self) -> Rules:
-        return NO_RULES
-
     def operations(self) -> list[str]:
         return ["GET /"]
-
-    def names(self) -> dict[str, str]:
-        return {}
-
-    def entries(self) -> list[str]:
-        return []
-
-    def check(self, rule: Rule) -> None:
-        """Accept any: there are none."""
-
-    def reads_body(self, request: Request) -> bool:  # noqa: ARG002 - it is the same for all
-        return False
 
     async def answer(self, request: Request, session: Session) -> Answer:  # noqa: ARG002 - the same in every session
         operation = f"{request.method} {self._claim.relative(request.path)}"
